@@ -17,6 +17,7 @@ export type StorageCode =
   | "corrupt"
   | "log_damaged"
   | "identity_in_use"
+  | "outcome_unknown"
   | "rolled_back"
   | "unsafe_mode"
   | "not_a_wire";

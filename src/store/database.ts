@@ -1,0 +1,282 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync, type StatementSyncInstance } from "@photostructure/sqlite";
+import { fromErrno } from "../storage/disk/errno.ts";
+import { StorageError, type StorageCode } from "../storage/disk/disk.ts";
+
+/** What SQLite may bind and return. Integers stay below 2^53. */
+export type SqlValue = string | number | Uint8Array | null;
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+/** How long a write waits for the write of another process. */
+const BUSY_MS = 5_000;
+/** Earlier versions may lose a commit when a checkpoint runs beside it; 3.52.0 was withdrawn. */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+const WITHDRAWN_SQLITE = "3.52.0";
+
+type Connection = InstanceType<typeof DatabaseSync>;
+
+/**
+ * One SQLite database in WAL mode, with `synchronous = full`: a transaction that has returned is on disk.
+ *
+ * The files must never be opened by other means in this process: closing any descriptor of them drops the
+ * locks of SQLite.
+ */
+export class Database {
+  readonly path: string;
+  readonly #connection: Connection;
+  readonly #mayWrite: boolean;
+  readonly #statements = new Map<string, StatementSyncInstance>();
+  #isWriting = false;
+
+  private constructor(path: string, connection: Connection, mayWrite: boolean) {
+    this.path = path;
+    this.#connection = connection;
+    this.#mayWrite = mayWrite;
+  }
+
+  /**
+   * Opens it to read and write, and makes it when it is missing. `:memory:` is a database of its own.
+   * @throws StorageError
+   */
+  static open(path: string): Database {
+    return opening(path, () => {
+      const connection = new DatabaseSync(path, { timeout: BUSY_MS, defensive: true });
+      requireSafeSqlite(connection);
+      connection.exec(
+        "pragma page_size = 4096; pragma journal_mode = wal; pragma synchronous = full;" +
+          "pragma wal_autocheckpoint = 0; pragma journal_size_limit = 16777216;" +
+          "pragma cache_size = -8192; pragma temp_store = memory; pragma trusted_schema = off",
+      );
+      return new Database(path, connection, true);
+    });
+  }
+
+  /**
+   * Opens it to read beside a writer, or where nothing can be written.
+   * @throws StorageError
+   */
+  static openToRead(path: string): Database {
+    return opening(path, () => {
+      try {
+        return new Database(path, connectToRead(path), false);
+      } catch (error) {
+        // Without its WAL the file is complete, and SQLite need not make one beside it.
+        if (!isSqlite(error, "SQLITE_READONLY", "SQLITE_CANTOPEN")) throw error;
+        if (!existsSync(path) || existsSync(`${path}-wal`)) throw error;
+        const address = new URL("file:///");
+        address.pathname = path;
+        address.search = "immutable=1";
+        return new Database(path, connectToRead(address), false);
+      }
+    });
+  }
+
+  /** Every row of a query. It has to say its order. */
+  all(sql: string, ...values: SqlValue[]): SqlRow[] {
+    return this.#calling("reading", () => this.#statement(sql).all(...values) as SqlRow[]);
+  }
+
+  /** The first row of a query. */
+  get(sql: string, ...values: SqlValue[]): SqlRow | undefined {
+    return this.#calling(
+      "reading",
+      () => this.#statement(sql).get(...values) as SqlRow | undefined,
+    );
+  }
+
+  /** Changes rows, within `write`. */
+  run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly rowid: number } {
+    if (!this.#isWriting) throw new Error("a change outside of a transaction");
+    return this.#calling("writing", () => {
+      const { changes, lastInsertRowid } = this.#statement(sql).run(...values);
+      return { changes, rowid: Number(lastInsertRowid) };
+    });
+  }
+
+  /** Runs statements that bind nothing, within `write`. */
+  runAll(sql: string): void {
+    if (!this.#isWriting) throw new Error("a change outside of a transaction");
+    this.#calling("writing", () => {
+      this.#connection.exec(sql);
+    });
+  }
+
+  /**
+   * Runs `change` in one transaction. When it returns, all of it is on disk; when it throws, none is, but
+   * for the code `outcome_unknown`: a commit that failed may be there after a restart.
+   * @throws StorageError
+   */
+  write<T>(change: () => T): T {
+    if (this.#isWriting) throw new Error("a transaction within another one");
+    this.#calling("beginning a transaction", () => {
+      this.#connection.exec("begin immediate");
+    });
+    this.#isWriting = true;
+    try {
+      const result = change();
+      this.#commit();
+      return result;
+    } finally {
+      this.#isWriting = false;
+      this.#rollBack();
+    }
+  }
+
+  /** Writes what the WAL holds into the database. `truncate` waits for readers and empties the WAL. */
+  checkpoint(mode: "passive" | "truncate"): void {
+    this.#calling("writing", () => {
+      this.#connection.exec(`pragma wal_checkpoint(${mode})`);
+    });
+  }
+
+  /** Leaves all in one file, unless another process reads it: then its WAL stays beside it. */
+  close(): void {
+    this.#statements.clear();
+    try {
+      // Closing alone keeps the WAL, and two descriptors of it.
+      if (this.#mayWrite) this.checkpoint("truncate");
+    } catch (error) {
+      // What the WAL holds is on disk, and read at the next start.
+      if (!(error instanceof StorageError)) throw error;
+    } finally {
+      this.#connection.close();
+    }
+  }
+
+  #commit(): void {
+    try {
+      this.#connection.exec("commit");
+    } catch (error) {
+      const failure = toStorageError(error, this.path, "committing");
+      if (!isSqlite(error, "SQLITE_IOERR")) throw failure;
+      throw new StorageError("outcome_unknown", this.path, "the disk failed during a commit", {
+        hint: "look at the system log (dmesg); what was sent is known after a restart",
+        cause: failure,
+      });
+    }
+  }
+
+  /** Some errors have ended the transaction already. */
+  #rollBack(): void {
+    if (!this.#connection.isTransaction) return;
+    try {
+      this.#connection.exec("rollback");
+    } catch (error) {
+      if (this.#connection.isTransaction) throw toStorageError(error, this.path, "rolling back");
+    }
+  }
+
+  #statement(sql: string): StatementSyncInstance {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #calling<T>(doing: string, call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw toStorageError(error, this.path, doing);
+    }
+  }
+}
+
+function connectToRead(at: string | URL): Connection {
+  const connection = new DatabaseSync(at, { readOnly: true, timeout: BUSY_MS, defensive: true });
+  try {
+    // It opens no file before it reads.
+    connection.prepare("select count(*) from sqlite_schema").get();
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return connection;
+}
+
+function opening(path: string, open: () => Database): Database {
+  try {
+    return open();
+  } catch (error) {
+    throw toStorageError(error, path, "opening");
+  }
+}
+
+function requireSafeSqlite(connection: Connection): void {
+  const row = connection.prepare("select sqlite_version() as version").get() as SqlRow;
+  const version = String(row["version"]);
+  const parts = version.split(".").map(Number);
+  const at = OLDEST_SQLITE.findIndex((part, index) => part !== parts[index]);
+  const isOld = at !== -1 && (parts[at] ?? 0) < (OLDEST_SQLITE[at] ?? 0);
+  if (isOld || version === WITHDRAWN_SQLITE)
+    throw new Error(`SQLite ${version} may lose commits; ${OLDEST_SQLITE.join(".")} is needed`);
+}
+
+interface SqliteError extends Error {
+  /** The primary result code. */
+  readonly errcode: number;
+  readonly sqliteCode: number;
+  readonly systemErrno?: number;
+}
+
+const PRIMARY = {
+  SQLITE_PERM: 3,
+  SQLITE_BUSY: 5,
+  SQLITE_READONLY: 8,
+  SQLITE_IOERR: 10,
+  SQLITE_CORRUPT: 11,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_NOTADB: 26,
+} as const;
+
+const MEANINGS: Readonly<Record<keyof typeof PRIMARY, readonly [StorageCode, string, string]>> = {
+  SQLITE_PERM: ["denied", "permission denied", "give the user that runs deaddrop access to it"],
+  SQLITE_BUSY: [
+    "locked",
+    "another process is writing it",
+    "try again; when it stays so, see which process has it open (fuser)",
+  ],
+  SQLITE_READONLY: [
+    "read_only",
+    "it cannot be written",
+    "mount the filesystem writable, and give the user that runs deaddrop access to it",
+  ],
+  SQLITE_IOERR: [
+    "io",
+    "input/output error",
+    "the disk or its mount is in trouble: look at the system log (dmesg)",
+  ],
+  SQLITE_CORRUPT: [
+    "corrupt",
+    "the database is damaged",
+    "move it away: it is built again from the wire's files",
+  ],
+  SQLITE_FULL: ["disk_full", "disk full", "free space on that filesystem, or raise the quota"],
+  SQLITE_CANTOPEN: ["missing", "it cannot be opened", "check the path and its folder's mode"],
+  SQLITE_NOTADB: [
+    "corrupt",
+    "this is not a database",
+    "move it away: it is built again from the wire's files",
+  ],
+};
+
+function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && "sqliteCode" in error;
+}
+
+function isSqlite(error: unknown, ...names: readonly (keyof typeof PRIMARY)[]): boolean {
+  return isSqliteError(error) && names.some((name) => PRIMARY[name] === (error.sqliteCode & 0xff));
+}
+
+/** What an error of SQLite means to a person. What is none is our bug: as it is. */
+function toStorageError(error: unknown, path: string, doing: string): unknown {
+  if (error instanceof StorageError) return error;
+  if (!isSqliteError(error)) return fromErrno(error, path, doing);
+  const names = Object.keys(PRIMARY) as (keyof typeof PRIMARY)[];
+  const name = names.find((each) => isSqlite(error, each));
+  if (name === undefined) return error;
+  const [code, problem, hint] = MEANINGS[name];
+  return new StorageError(code, path, `${problem} (${doing})`, { hint, cause: error });
+}

@@ -1,0 +1,54 @@
+/** Changes with each incompatible form of the tables. */
+export const SCHEMA_VERSION = 1;
+
+/**
+ * All private state of one agent on one wire that is not a file people read. `n` counts lines in the
+ * order in which they were taken in, and is given once: folding them in that order gives the state of the
+ * protocol.
+ *
+ * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole.
+ */
+export const SCHEMA = `
+create table meta (name text primary key, value text not null) without rowid, strict;
+create table agents (a integer primary key, name text not null unique) strict;
+create table threads (
+  t integer primary key,
+  name text not null unique,
+  lines integer not null default 0,
+  unread integer not null default 0,
+  last integer not null default 0
+) strict;
+create table lines (
+  n integer primary key autoincrement,
+  a integer not null,
+  seq integer,
+  id blob not null,
+  id_start integer not null,
+  t integer not null,
+  type text not null,
+  sent integer not null,
+  received integer not null,
+  verdict text not null,
+  unread integer,
+  bytes blob not null
+) strict;
+create unique index line_place on lines (a, seq, id) where seq is not null;
+create index line_id on lines (id_start);
+create index line_thread on lines (t, n) where type <> 'heartbeat';
+create index line_unread on lines (n) where unread = 1;
+create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
+create index thread_last on threads (last);
+create table ahead (
+  a integer not null,
+  seq integer not null,
+  id blob not null,
+  received integer not null,
+  bytes blob not null,
+  primary key (a, seq, id)
+) without rowid, strict;
+create table sends (key text primary key, n integer not null) without rowid, strict;
+create table cursors (carrier text primary key, value text not null) without rowid, strict;
+create virtual table words using fts5 (
+  subject, body, content = '', contentless_delete = 1, tokenize = 'unicode61'
+);
+`;

@@ -1,0 +1,460 @@
+import { StorageError } from "../storage/disk/disk.ts";
+import { Database, type SqlRow, type SqlValue } from "./database.ts";
+import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+
+/** Where a line stands: its author, its number in the author's chain (null when it is in none), its id. */
+export interface Place {
+  readonly author: string;
+  readonly seq: number | null;
+  /** 64 hexadecimal digits. */
+  readonly id: string;
+}
+
+/** A line to hold. */
+export interface NewLine extends Place {
+  readonly thread: string;
+  readonly type: string;
+  /** What its author says, milliseconds of Unix time. */
+  readonly sentMs: number;
+  /** When it was taken in, milliseconds of Unix time. */
+  readonly receivedMs: number;
+  /** What admission said of it: `mail`, or why it is none. */
+  readonly verdict: string;
+  readonly isUnread: boolean;
+  /** As it was signed, without the newline. */
+  readonly bytes: Uint8Array;
+  /** What a search finds it by; none for a line that nobody searches. */
+  readonly words?: { readonly subject: string; readonly body: string };
+}
+
+/** A line that is held. `n` counts lines in the order in which they were taken in, from 1. */
+export interface HeldLine extends Omit<NewLine, "words"> {
+  readonly n: number;
+}
+
+/** A line of a chain that cannot be linked yet: lines before it are missing. */
+export interface LineAhead extends Place {
+  readonly seq: number;
+  readonly receivedMs: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface ThreadRow {
+  readonly thread: string;
+  readonly lines: number;
+  readonly unread: number;
+  /** `n` of its last line. */
+  readonly last: number;
+}
+
+/** A part of a list: what follows `after`, at most `limit`. */
+export interface Page {
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** What a transaction may change. */
+export interface StoreWriter {
+  /**
+   * Holds a line, and returns its `n`. One that is held already keeps the `n` that it has. Of the beats
+   * of an author that are in no chain only the latest is kept.
+   */
+  hold(line: NewLine): number;
+  /** What admission says of a line now. */
+  setVerdict(n: number, verdict: string): void;
+  /** Marks lines as read; returns how many of them were unread. */
+  markRead(ns: readonly number[]): number;
+  holdAhead(line: LineAhead): void;
+  dropAhead(place: Place): void;
+  /** Binds a send key to a line. The key is free, or this throws. */
+  bindKey(key: string, n: number): void;
+  setCursor(carrier: string, value: string): void;
+  dropCursor(carrier: string): void;
+  /** Any other state of which there is one: a snapshot, a generation. */
+  setMeta(name: string, value: string): void;
+}
+
+const SELECT =
+  "select lines.*, agents.name as author, threads.name as thread from lines " +
+  "join agents using (a) join threads using (t)";
+/** Each 4 bits. 52 bits are the most that a number holds with room to add to them. */
+const START_DIGITS = 13;
+const HEARTBEAT = "heartbeat";
+
+/**
+ * Every line that one agent holds of one wire, and all that it privately knows besides its keys and
+ * settings. Reads see what is committed. Returned lines are copies.
+ */
+export class Store {
+  readonly #database: Database;
+  readonly #writer: StoreWriter;
+
+  /** Over an open database; makes its tables when it has none. */
+  constructor(database: Database) {
+    this.#database = database;
+    this.#writer = new Writer(database);
+    if (!this.#hasTables()) database.write(() => this.#makeTables());
+    this.#requireVersion();
+  }
+
+  /** @throws StorageError */
+  static open(path: string): Store {
+    return new Store(Database.open(path));
+  }
+
+  /** Only reads work; nothing is made. @throws StorageError */
+  static openToRead(path: string): Store {
+    return new Store(Database.openToRead(path));
+  }
+
+  /** One transaction; nothing else of this agent is changed meanwhile. @throws StorageError */
+  write<T>(change: (into: StoreWriter) => T): T {
+    return this.#database.write(() => change(this.#writer));
+  }
+
+  checkpoint(mode: "passive" | "truncate"): void {
+    this.#database.checkpoint(mode);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  line(n: number): HeldLine | undefined {
+    return this.#one(`${SELECT} where n = ?`, n);
+  }
+
+  lineAt(place: Place): HeldLine | undefined {
+    return this.#one(
+      `${SELECT} where id_start = ? and id = ? and seq is ? and agents.name = ?`,
+      idStart(place.id),
+      idBytes(place.id),
+      place.seq,
+      place.author,
+    );
+  }
+
+  /** Each line that an author has signed with a number: more than one where its chain is forked. */
+  linesNumbered(author: string, seq: number): HeldLine[] {
+    return this.#many(
+      `${SELECT} where a = (select a from agents where name = ?) and seq = ? order by n`,
+      author,
+      seq,
+    );
+  }
+
+  /** Lines of an author's chain behind a number, in the order of their numbers. */
+  chain(author: string, { after, limit }: Page): HeldLine[] {
+    return this.#many(
+      `${SELECT} where a = (select a from agents where name = ?) and seq > ? order by seq, n limit ?`,
+      author,
+      after,
+      limit,
+    );
+  }
+
+  /** Lines, beats excepted, whose id begins so; in the order of their ids. */
+  withIdPrefix(prefix: string, limit: number): HeldLine[] {
+    if (!/^[0-9a-f]{1,64}$/.test(prefix)) return [];
+    const start = prefix.slice(0, START_DIGITS);
+    const from = Number.parseInt(start.padEnd(START_DIGITS, "0"), 16);
+    const to = Number.parseInt(start.padEnd(START_DIGITS, "f"), 16);
+    return this.#many(
+      `${SELECT} where id_start between ? and ? and type <> '${HEARTBEAT}' and hex(id) like ? order by id, n limit ?`,
+      from,
+      to,
+      `${prefix}%`,
+      limit,
+    );
+  }
+
+  /** All lines in the order in which they were taken in. */
+  lines({ after, limit }: Page): HeldLine[] {
+    return this.#many(`${SELECT} where n > ? order by n limit ?`, after, limit);
+  }
+
+  /** `n` of the line that was taken in last; 0 when none is held. */
+  lastN(): number {
+    return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
+  }
+
+  unread({ after, limit }: Page): HeldLine[] {
+    return this.#many(
+      `${SELECT} where lines.unread = 1 and n > ? order by n limit ?`,
+      after,
+      limit,
+    );
+  }
+
+  unreadCount(): number {
+    const row = this.#database.get("select count(*) as count from lines where unread = 1");
+    return Number(row?.["count"]);
+  }
+
+  thread(name: string, { after, limit }: Page): HeldLine[] {
+    return this.#many(
+      `${SELECT} where t = (select t from threads where name = ?) and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
+      name,
+      after,
+      limit,
+    );
+  }
+
+  /** Threads by their last line, the latest first. `before` is the `last` of the page before. */
+  threads(before: number, limit: number): ThreadRow[] {
+    return this.#database
+      .all(
+        "select name, lines, unread, last from threads where last < ? and lines > 0 order by last desc limit ?",
+        before,
+        limit,
+      )
+      .map((row) => ({
+        thread: String(row["name"]),
+        lines: Number(row["lines"]),
+        unread: Number(row["unread"]),
+        last: Number(row["last"]),
+      }));
+  }
+
+  /** Lines that hold words beginning with each of those asked for, the latest first. */
+  search(
+    asked: string,
+    { before, limit }: { readonly before: number; readonly limit: number },
+  ): HeldLine[] {
+    const words = asked.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+    if (words.length === 0) return [];
+    const query = words.map((word) => `"${word}"*`).join(" ");
+    const found = this.#database.all(
+      "select rowid as n from words where words match ? and rowid < ? order by rowid desc limit ?",
+      query,
+      before,
+      limit,
+    );
+    return found.flatMap((row) => this.line(Number(row["n"])) ?? []);
+  }
+
+  /** Lines of an author that wait for those before them, by number. */
+  ahead(author: string, { after, limit }: Page): LineAhead[] {
+    const rows = this.#database.all(
+      "select ahead.*, agents.name as author from ahead join agents using (a) where a = (select a from agents where name = ?) and seq > ? order by seq, id limit ?",
+      author,
+      after,
+      limit,
+    );
+    return rows.map((row) => ({
+      author: String(row["author"]),
+      seq: Number(row["seq"]),
+      id: idText(row["id"]),
+      receivedMs: Number(row["received"]),
+      bytes: row["bytes"] as Uint8Array,
+    }));
+  }
+
+  /** `n` of the line that was sent with a key. */
+  sentWith(key: string): number | undefined {
+    const row = this.#database.get("select n from sends where key = ?", key);
+    return row === undefined ? undefined : Number(row["n"]);
+  }
+
+  cursor(carrier: string): string | undefined {
+    return this.#text("select value from cursors where carrier = ?", carrier);
+  }
+
+  meta(name: string): string | undefined {
+    return this.#text("select value from meta where name = ?", name);
+  }
+
+  #text(sql: string, ...values: SqlValue[]): string | undefined {
+    const row = this.#database.get(sql, ...values);
+    return row === undefined ? undefined : String(row["value"]);
+  }
+
+  #one(sql: string, ...values: SqlValue[]): HeldLine | undefined {
+    const row = this.#database.get(sql, ...values);
+    return row === undefined ? undefined : heldLine(row);
+  }
+
+  #many(sql: string, ...values: SqlValue[]): HeldLine[] {
+    return this.#database.all(sql, ...values).map(heldLine);
+  }
+
+  #hasTables(): boolean {
+    const sql = "select name from sqlite_schema where type = 'table' and name = 'meta'";
+    return this.#database.get(sql) !== undefined;
+  }
+
+  #makeTables(): void {
+    // Another process may have been first.
+    if (this.#hasTables()) return;
+    this.#database.runAll(SCHEMA);
+    this.#writer.setMeta("version", String(SCHEMA_VERSION));
+  }
+
+  #requireVersion(): void {
+    const version = this.meta("version");
+    if (version === String(SCHEMA_VERSION)) return;
+    throw new StorageError("corrupt", this.#database.path, `its tables are of version ${version}`, {
+      hint: `this program reads version ${SCHEMA_VERSION}: use the one that wrote it, or move the file away`,
+    });
+  }
+}
+
+class Writer implements StoreWriter {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  hold(line: NewLine): number {
+    const a = this.#agent(line.author);
+    const known = this.#known(a, line);
+    if (known !== undefined) return known;
+    if (line.seq === null && line.type === HEARTBEAT)
+      this.#database.run(
+        `delete from lines where a = ? and seq is null and type = '${HEARTBEAT}'`,
+        a,
+      );
+    const t = this.#thread(line.thread);
+    const { rowid: n } = this.#database.run(
+      "insert into lines (a, seq, id, id_start, t, type, sent, received, verdict, unread, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      a,
+      line.seq,
+      idBytes(line.id),
+      idStart(line.id),
+      t,
+      line.type,
+      line.sentMs,
+      line.receivedMs,
+      line.verdict,
+      line.isUnread ? 1 : null,
+      line.bytes,
+    );
+    if (line.type !== HEARTBEAT) {
+      this.#database.run(
+        "update threads set lines = lines + 1, unread = unread + ?, last = ? where t = ?",
+        line.isUnread ? 1 : 0,
+        n,
+        t,
+      );
+    }
+    if (line.words !== undefined) {
+      this.#database.run(
+        "insert into words (rowid, subject, body) values (?, ?, ?)",
+        n,
+        line.words.subject,
+        line.words.body,
+      );
+    }
+    return n;
+  }
+
+  setVerdict(n: number, verdict: string): void {
+    this.#database.run("update lines set verdict = ? where n = ?", verdict, n);
+  }
+
+  markRead(ns: readonly number[]): number {
+    let marked = 0;
+    for (const n of ns) {
+      const row = this.#database.get("select t from lines where n = ? and unread = 1", n);
+      if (row === undefined) continue;
+      this.#database.run("update lines set unread = null where n = ?", n);
+      this.#database.run("update threads set unread = unread - 1 where t = ?", row["t"] ?? null);
+      marked += 1;
+    }
+    return marked;
+  }
+
+  holdAhead(line: LineAhead): void {
+    this.#database.run(
+      "insert or ignore into ahead (a, seq, id, received, bytes) values (?, ?, ?, ?, ?)",
+      this.#agent(line.author),
+      line.seq,
+      idBytes(line.id),
+      line.receivedMs,
+      line.bytes,
+    );
+  }
+
+  dropAhead({ author, seq, id }: Place): void {
+    this.#database.run(
+      "delete from ahead where a = ? and seq = ? and id = ?",
+      this.#agent(author),
+      seq,
+      idBytes(id),
+    );
+  }
+
+  bindKey(key: string, n: number): void {
+    this.#database.run("insert into sends (key, n) values (?, ?)", key, n);
+  }
+
+  setCursor(carrier: string, value: string): void {
+    this.#database.run(
+      "insert or replace into cursors (carrier, value) values (?, ?)",
+      carrier,
+      value,
+    );
+  }
+
+  dropCursor(carrier: string): void {
+    this.#database.run("delete from cursors where carrier = ?", carrier);
+  }
+
+  setMeta(name: string, value: string): void {
+    this.#database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
+  }
+
+  #known(a: number, { seq, id }: NewLine): number | undefined {
+    const row = this.#database.get(
+      "select n from lines where id_start = ? and id = ? and seq is ? and a = ?",
+      idStart(id),
+      idBytes(id),
+      seq,
+      a,
+    );
+    return row === undefined ? undefined : Number(row["n"]);
+  }
+
+  #agent(name: string): number {
+    const row = this.#database.get("select a from agents where name = ?", name);
+    if (row !== undefined) return Number(row["a"]);
+    return this.#database.run("insert into agents (name) values (?)", name).rowid;
+  }
+
+  #thread(name: string): number {
+    const row = this.#database.get("select t from threads where name = ?", name);
+    if (row !== undefined) return Number(row["t"]);
+    return this.#database.run("insert into threads (name) values (?)", name).rowid;
+  }
+}
+
+function heldLine(row: SqlRow): HeldLine {
+  return {
+    n: Number(row["n"]),
+    author: String(row["author"]),
+    seq: row["seq"] === null ? null : Number(row["seq"]),
+    id: idText(row["id"]),
+    thread: String(row["thread"]),
+    type: String(row["type"]),
+    sentMs: Number(row["sent"]),
+    receivedMs: Number(row["received"]),
+    verdict: String(row["verdict"]),
+    isUnread: row["unread"] === 1,
+    bytes: row["bytes"] as Uint8Array,
+  };
+}
+
+function idBytes(id: string): Uint8Array {
+  if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${id} is no event id`);
+  return Buffer.from(id, "hex");
+}
+
+function idText(blob: SqlValue | undefined): string {
+  return Buffer.from(blob as Uint8Array).toString("hex");
+}
+
+function idStart(id: string): number {
+  return Number.parseInt(id.slice(0, START_DIGITS), 16);
+}
