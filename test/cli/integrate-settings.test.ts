@@ -78,6 +78,7 @@ const HOOK_FILES = {
   claude: [".claude/settings.local.json", "Stop"],
   codex: [".codex/hooks.json", "Stop"],
   gemini: [".gemini/settings.json", "AfterAgent"],
+  copilot: [".github/copilot/settings.local.json", "Stop"],
 } as const;
 const WITH_HOOKS = Object.keys(HOOK_FILES) as (keyof typeof HOOK_FILES)[];
 
@@ -238,12 +239,24 @@ describe("settings that somebody else writes, too", () => {
 
 describe("one session, one agent", () => {
   test.each([
-    ["claude", "copilot", ".mcp.json joins claude"],
-    ["copilot", "claude", ".github/mcp.json joins copilot"],
-  ])("%s and %s read the same servers: two agents are refused", async (first, second, said) => {
+    ["claude", "copilot"],
+    ["copilot", "claude"],
+  ])("%s and %s share .mcp.json: two agents are refused, one has both", async (first, second) => {
     await joins({}, first, "forge");
-    expect(await refusal({}, second, "--as", "scribe")).toContain(said);
+    const said = await refusal({}, second, "--as", "scribe");
+    expect(said).toContain(".mcp.json joins claude or copilot to another agent or wire already");
+    expect(said).toContain("deaddrop integrate claude --remove; or deaddrop");
     expect((await joins({}, second, "forge")).files.length).toBeGreaterThan(0);
+    await integrate({}, first, "--remove", "--as", "forge");
+    expect(textOf(project, ".mcp.json")).toContain("deaddrop");
+    await integrate({}, second, "--remove", "--as", "forge");
+    expect(existsSync(join(project, ".mcp.json"))).toBe(false);
+  });
+
+  test("what joins claude for everybody in a project does not count as copilot's hooks", async () => {
+    await joins({}, "claude", "forge", "--scope", "project");
+    const { files } = await joins({}, "copilot", "forge", "--scope", "project");
+    expect(files.map(({ path }) => path)).toContain(join(project, ".github/copilot/settings.json"));
   });
 
   test("a folder that is bound to another agent is refused", async () => {
@@ -288,7 +301,7 @@ describe("where keys and settings are elsewhere", () => {
     ["claude", "CLAUDE_CONFIG_DIR", ["settings.json", ".claude.json", "CLAUDE.md"]],
     ["codex", "CODEX_HOME", ["config.toml", "hooks.json", "AGENTS.md"]],
     ["gemini", "GEMINI_CLI_HOME", [".gemini/settings.json", ".gemini/GEMINI.md"]],
-    ["copilot", "COPILOT_HOME", ["mcp-config.json"]],
+    ["copilot", "COPILOT_HOME", ["settings.json", "mcp-config.json", "copilot-instructions.md"]],
   ])("%s: the person's files are in %s", async (tool, variable, names) => {
     const folder = join(machine.root, "elsewhere");
     const env = { [variable]: folder };

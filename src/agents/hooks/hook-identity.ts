@@ -11,7 +11,7 @@ export interface HookCall extends HookIdentity {
 /**
  * For whom a hook speaks: for the agent in its arguments; without one, for that of the folder and the
  * environment. Undefined when it speaks for nobody: that is not clear, the session was started as another
- * agent, or it runs in a linked work tree of the project that it was made for. Spec 8.3.
+ * agent or is one of another tool, or it runs in a linked work tree of the project that it was made for. Spec 8.3.
  */
 export async function hookCall(
   args: readonly string[],
@@ -28,6 +28,8 @@ export async function hookCall(
   const isWaiter = rest.includes("--wait");
   const asked = here.env["DEADDROP_AS"] ?? "";
   if (handle !== undefined && asked !== "" && asked !== handle) return undefined;
+  // Copilot CLI runs the hooks of Claude Code, too, beside its own.
+  if (tool === "claude" && here.env["COPILOT_PROJECT_DIR"] !== undefined) return undefined;
   if (project !== undefined && (await isElsewhere(here.cwd, project))) return undefined;
   if (handle !== undefined && wireDir !== undefined) return { tool, handle, wireDir, isWaiter };
   const found = await agentHere(here, handle, wireDir);

@@ -7,6 +7,7 @@ const ONE_PROMPT: { readonly [T in Tool]: RegExp } = {
   codex: /^(?:exec|e|review)$/u,
   gemini: /^(?:-p|--prompt(?:=.*)?)$/u,
   opencode: /^run$/u,
+  copilot: /^(?:-p|--prompt(?:=.*)?|--acp)$/u,
 };
 
 /**
@@ -23,8 +24,8 @@ export function isInteractive(
   if (tool === "claude" && env["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk") === true) return false;
   if (owner === undefined) return true;
   if (argumentsOf(owner).some((word) => ONE_PROMPT[tool].test(word))) return false;
-  // Gemini CLI takes a prompt from a pipe, too.
-  return tool !== "gemini" || !isInputPiped(owner);
+  // These take a prompt from a pipe, too.
+  return !["gemini", "copilot"].includes(tool) || !isInputPiped(owner);
 }
 
 function argumentsOf({ pid }: SessionProcess): string[] {

@@ -26,8 +26,8 @@ const LIKE_CLAUDE = {
 } as const;
 
 /**
- * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0 and OpenCode 1.18.33; OpenCode's plugin
- * is ours and speaks as Claude Code does. Spec 8.3.
+ * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, OpenCode 1.18.33 and Copilot CLI 1.0.102;
+ * OpenCode's plugin is ours and speaks as Claude Code does. Spec 8.3.
  */
 const HOOKS: { readonly [T in Tool]: ToolHooks } = {
   claude: { moments: LIKE_CLAUDE, goOn: "block" },
@@ -43,7 +43,11 @@ const HOOKS: { readonly [T in Tool]: ToolHooks } = {
     goOn: "deny",
   },
   opencode: { moments: LIKE_CLAUDE, goOn: "block" },
+  copilot: { moments: LIKE_CLAUDE, goOn: "block" },
 };
+
+/** What tools call the source of a session that does not go on from an earlier one. */
+const NEW: readonly string[] = ["startup", "new"];
 
 /** Longer names are no names that a tool gives its sessions. */
 const MAX_SESSION = 256;
@@ -75,7 +79,7 @@ export function readEvent(tool: Tool, input: string): ToolEvent | undefined {
   const known = Object.hasOwn(moments, name) ? moments[name] : undefined;
   if (known === undefined) return undefined;
   // Resumed, cleared or compacted: the session goes on.
-  const goesOn = known === "start" && typeof source === "string" && source !== "startup";
+  const goesOn = known === "start" && typeof source === "string" && !NEW.includes(source);
   const moment = goesOn ? "resume" : known;
   return { name, moment, session, isContinued: stop_hook_active === true };
 }
@@ -92,5 +96,8 @@ export function outputOf(
     // The other tools would put it into what the run prints.
     return tool === "opencode" ? JSON.stringify({ systemMessage: say }) : "";
   }
-  return JSON.stringify({ hookSpecificOutput: { hookEventName: name, additionalContext: say } });
+  const context = { additionalContext: say };
+  return JSON.stringify(
+    tool === "copilot" ? context : { hookSpecificOutput: { hookEventName: name, ...context } },
+  );
 }

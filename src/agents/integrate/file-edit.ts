@@ -28,8 +28,11 @@ export function unreadable(path: string, problem: string, hint?: string): Deaddr
 /** The file has our part already, for another agent or another wire. */
 export class BoundElsewhere extends DeaddropError {}
 
-export function boundElsewhere(path: string, tool: string, scope = "<the same>"): BoundElsewhere {
-  return new BoundElsewhere("config", `${path} joins ${tool} to another agent or wire already`, {
-    hint: `as that agent, there: deaddrop integrate ${tool} --scope ${scope} --remove; nothing was changed`,
+/** @param tools those that read that file */
+export function boundElsewhere(path: string, tools: readonly string[]): BoundElsewhere {
+  const remove = tools.map((tool) => `deaddrop integrate ${tool} --remove`).join("; or ");
+  const problem = `${path} joins ${tools.join(" or ")} to another agent or wire already`;
+  return new BoundElsewhere("config", problem, {
+    hint: `as that agent, there: ${remove}; nothing was changed`,
   });
 }

@@ -27,9 +27,12 @@ export interface Place extends Root {
   readonly joined: Joined;
 }
 
-/** For whom a file is written. Only Claude Code has other files for the person than for the project. */
+/** Tools that have files for the person in a project, beside those of the project. */
+const WITH_LOCAL_FILES: readonly string[] = ["claude", "copilot"];
+
+/** For whom a file is written. */
 function userOf({ joined: { tool, scope } }: Place): string {
-  return `${tool} ${scope === "local" && tool !== "claude" ? "project" : scope}`;
+  return `${tool} ${scope === "local" && !WITH_LOCAL_FILES.includes(tool) ? "project" : scope}`;
 }
 
 const [NEW_FILE, NEW_FOLDER] = [0o644, 0o755];

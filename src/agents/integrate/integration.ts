@@ -8,8 +8,8 @@ import type { FileEdit, Owner } from "./file-edit.ts";
 export const SCOPES = ["user", "project", "local"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Tools that can be joined: those with hooks of ours, and two that have a server of ours alone. */
-export const JOINABLE = [...TOOLS, "cursor", "copilot"] as const;
+/** Tools that can be joined: those with hooks of ours, and one that has a server of ours alone. */
+export const JOINABLE = [...TOOLS, "cursor"] as const;
 export type Joinable = (typeof JOINABLE)[number];
 
 /**
@@ -62,11 +62,6 @@ export interface ToolTrouble {
 /** All that we know of one coding tool. Spec 8.3. */
 export interface CodingTool {
   integration(at: Joining): Integration;
-  /** The JSON file with its MCP servers where that of another tool counts for this one, too. */
-  readonly servers?: {
-    readonly own: (at: Joining) => string;
-    readonly others: (at: Joining) => readonly string[];
-  };
   /** Why it cannot be joined there. */
   refusal?(at: Joining): DeaddropError | undefined;
   /** What is wrong with the files that were written for it. Nothing is written. */

@@ -102,7 +102,7 @@ function withEntry(
   if (there !== undefined) {
     if (isDeepStrictEqual(there, value)) return text;
     // The same identity with other details, of an older version, is replaced.
-    if (isOfAnother(there, of.owner)) throw boundElsewhere(of.path, of.owner.tool);
+    if (isOfAnother(there, of.owner)) throw boundElsewhere(of.path, [of.owner.tool]);
   }
   return changed(text, place.path, value, place.index === undefined && entry.isOurs !== undefined);
 }
@@ -135,7 +135,7 @@ function withHooks(
   }
   const found = oursAmong(there, isOurs);
   if (found.some(({ hook }) => isOfAnother(hook, of.owner))) {
-    throw boundElsewhere(of.path, of.owner.tool);
+    throw boundElsewhere(of.path, [of.owner.tool]);
   }
   const [first] = found;
   if (first === undefined) {

@@ -27,7 +27,7 @@ export function tomlServer(
         throw unreadable(path, "it has an MCP server `deaddrop` that is not of ours");
       }
       if (there !== undefined && isOfAnother(there, owner)) {
-        throw boundElsewhere(path, owner.tool);
+        throw boundElsewhere(path, [owner.tool]);
       }
       const joined = withTable(text, SERVER, server, { path });
       const isOpen = field(settings["sandbox_workspace_write"], "network_access") === true;

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { parse as parseJson } from "jsonc-parser";
 import { getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import type { Disk } from "../../storage/disk/disk.ts";
@@ -33,4 +34,12 @@ function read(
   } catch {
     return {};
   }
+}
+
+/** Whether a folder is trusted, by itself or with one above it. `said`: what the tool has on one; undefined: nothing. */
+export function isTrusted(folder: string, said: (at: string) => boolean | undefined): boolean {
+  const own = said(folder);
+  if (own !== undefined) return own;
+  const above = dirname(folder);
+  return above !== folder && isTrusted(above, said);
 }

@@ -19,7 +19,7 @@ export function wholeFile(
       }
       const named = text === undefined ? undefined : file.identified?.exec(text)?.[0];
       if (named !== undefined && isOfAnother(named, owner)) {
-        throw boundElsewhere(path, owner.tool);
+        throw boundElsewhere(path, [owner.tool]);
       }
       return file.text;
     },

@@ -13,8 +13,8 @@ const COLOURS = new RegExp(SGR, "gu");
 
 /**
  * How each tool shows that keys may be typed: it is idle, its prompt is empty, and no question of its
- * own is open. Seen in Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0; a screen that is not
- * known for sure is not typed on. Spec 8.3.
+ * own is open. Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0 and Copilot CLI 1.0.102; a
+ * screen that is not known for sure is not typed on. Spec 8.3.
  */
 const READY: { readonly [T in Tool]?: (screen: Screen) => boolean } = {
   claude: ({ rows, plain }) =>
@@ -23,6 +23,9 @@ const READY: { readonly [T in Tool]?: (screen: Screen) => boolean } = {
   codex: ({ rows, plain }) =>
     !/esc to interrupt|enter to submit/u.test(plain) &&
     rows.some((row) => /^›\s+/u.test(row.replaceAll(COLOURS, "")) && isDim(row)),
+  copilot: ({ rows, plain }) =>
+    !/ interrupt\b/u.test(plain) &&
+    rows.some((row) => /^\s*❯\s*$/u.test(row.replaceAll(COLOURS, ""))),
   gemini: ({ plain }) =>
     !/esc to cancel|● 1\. /u.test(plain) &&
     /^[│\s]*[>*]\s{1,3}Type your message or @path/mu.test(plain),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isInteractive } from "../../../src/agents/hooks/interactive.ts";
-import type { SessionProcess, Tool } from "../../../src/api/tool-sessions.ts";
+import { TOOLS, type SessionProcess, type Tool } from "../../../src/api/tool-sessions.ts";
 import { listedProcess } from "../../../src/daemon/sessions/session-process.ts";
 import { killChildren, start, until } from "../../support/processes/real-processes.ts";
 
@@ -47,6 +47,8 @@ test.each<readonly [tool: Tool, words: readonly string[], seen: boolean]>([
   ["gemini", ["-p", "hi"], false],
   ["gemini", ["--prompt=hi"], false],
   ["gemini", [], false],
+  ["copilot", ["-p", "hi"], false],
+  ["copilot", [], false],
   ["opencode", ["run"], false],
   ["opencode", ["serve"], true],
 ])("%s %j, its input a pipe", async (tool, words, seen) => {
@@ -57,7 +59,7 @@ test.each<readonly [tool: Tool, words: readonly string[], seen: boolean]>([
 test("in a terminal every tool is, unless it runs one prompt", async ({ skip }) => {
   skip(WHY_NOT !== undefined, WHY_NOT);
   const owner = await processWith([], true);
-  for (const tool of ["claude", "codex", "gemini", "opencode"] as const) {
+  for (const tool of TOOLS) {
     expect(isInteractive(tool, owner, {})).toBe(true);
   }
   expect(isInteractive("gemini", await processWith(["-p", "hi"], true), {})).toBe(false);

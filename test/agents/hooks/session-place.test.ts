@@ -99,6 +99,7 @@ describe("a session of a tool that is not Codex", () => {
       claude: undefined,
       opencode: undefined,
       gemini: pane,
+      copilot: pane,
     });
     for (const tool of tools) {
       expect(sessionPlace(tool, "call", {}).process).toEqual(sessionOwner());

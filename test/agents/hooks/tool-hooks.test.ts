@@ -11,6 +11,7 @@ const RECORDED = [
   ["claude", "claude-2.1.197"],
   ["codex", "codex-0.169.0"],
   ["gemini", "gemini-0.61.0"],
+  ["copilot", "copilot-1.0.102"],
 ] as const;
 
 /** The events that concern us; all others are passed over. */
@@ -28,6 +29,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
 interface Recorded {
   readonly stdout: {
     readonly hookSpecificOutput?: { readonly additionalContext: string };
+    readonly additionalContext?: string;
     readonly reason?: string;
   };
 }
@@ -60,7 +62,8 @@ describe.each(RECORDED)("%s", (tool, folder) => {
     if (event === undefined) throw new Error(`${name} was not read`);
     const path = join(DATA, folder, name.replace(".json", ".out.json"));
     const { stdout } = JSON.parse(readFileSync(path, "utf8")) as Recorded;
-    const say = stdout.hookSpecificOutput?.additionalContext ?? stdout.reason ?? "";
+    const { additionalContext = stdout.reason ?? "" } = stdout.hookSpecificOutput ?? stdout;
+    const say = additionalContext;
     expect(say).toContain("DEADDROP");
     expect(JSON.parse(outputOf(tool, event, { say, goOn: true }))).toEqual(stdout);
     expect(outputOf(tool, event, { say: null, goOn: false })).toBe("");

@@ -135,6 +135,24 @@ test("gemini trusts a folder by itself or with one above it", () => {
   }
 });
 
+test("copilot trusts a folder by itself or with one above it, where it remembers that", () => {
+  const { project, home, write, joined } = machine();
+  const missing = joined("copilot");
+  const problem = `copilot does not run what joins it to the wire in ${project}`;
+  const fix = "start copilot there, and trust the folder for future sessions";
+  expect(missing()).toEqual([{ problem, fix }]);
+  for (const [folders, count] of [
+    [[project], 0],
+    [[home, dirname(project)], 0],
+    [[home], 1],
+  ] as const) {
+    const state = JSON.stringify({ trustedFolders: folders });
+    write(join(home, ".copilot/config.json"), `// This file is managed automatically.\n${state}`);
+    expect(missing()).toHaveLength(count);
+  }
+  expect(machine().joined("copilot", "user")()).toEqual([]);
+});
+
 test("opencode asks nothing, and a state that cannot be read approves nothing", () => {
   const { home, write, joined } = machine();
   expect(joined("opencode")()).toEqual([]);

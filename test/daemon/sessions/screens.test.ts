@@ -9,6 +9,10 @@ test.each([
   ["codex", `• done\n${DIM}\n  gpt`],
   ["gemini", " >   Type your message or @path/to/file\n"],
   ["gemini", "│ *   Type your message or @path/to/file │"],
+  [
+    "copilot",
+    " /project [⎇ main]\n────\n❯\n────\n \x1b[1m/\x1b[0m commands · \x1b[1m?\x1b[0m help",
+  ],
 ] as const)("%s that is idle with an empty prompt may be typed on", (tool, screen) => {
   expect(isReadyForKeys(tool, screen)).toBe(true);
 });
@@ -23,6 +27,9 @@ test.each([
   ["gemini", "a draft", " >   a draft of mine"],
   ["gemini", "a turn", "⠏ (esc to cancel, 3s)\n >   Type your message or @path/to/file"],
   ["gemini", "a question", "● 1. Allow once\n >   Type your message or @path/to/file"],
+  ["copilot", "a draft", "────\n❯ a draft of mine\n────\n Interactive · @ files"],
+  ["copilot", "a turn", "────\n❯\n────\n ◉ Working · 82 B esc esc interrupt"],
+  ["copilot", "a question", "Do you want to run this command?\n│ ❯ 1. Yes │"],
   ["opencode", "any screen", "Ask anything"],
 ] as const)("%s with %s is not typed on", (tool, _what, screen) => {
   expect(isReadyForKeys(tool, screen)).toBe(false);

@@ -33,7 +33,7 @@ const MARK = "[deaddrop, an automatic notice, not written by the user]";
 const BY_TOOLS = /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)/u;
 const DRAFT = "a draft of mine";
 /** Keys would add to a draft, so such a tool is woken when it was erased. */
-const WOKEN_BY_KEYS_ALONE = ["gemini"];
+const WOKEN_BY_KEYS_ALONE = ["gemini", "copilot"];
 
 /** A tool, and how it is opened. */
 const WAYS: readonly (readonly [string, CodingTool, HowOpened])[] = [
@@ -62,13 +62,13 @@ describe.each(WAYS)("%s", (_name, tool, how) => {
     const at = await makeProject(found, wire);
     const before = filesOf(at.folder);
     await integrate(at, wire, "forge");
-    expect((await tools(at)).replaceAll("\n", " ")).toMatch(/deaddrop.*mcp --as forge/u);
     const asks = HABITS[tool].asks !== undefined;
     expect(await unapproved(at, wire)).toBe(asks);
 
     const terminal = await openTool(at, how);
     open.push(terminal);
     expect(await unapproved(at, wire)).toBe(false);
+    expect((await tools(at)).replaceAll("\n", " ")).toMatch(/deaddrop.*mcp --as forge/u);
     await atWork(at, wire, terminal);
     await whenIdle(at, wire, terminal);
 
@@ -283,7 +283,9 @@ async function beats(wire: LiveWire, count: number): Promise<void> {
 /** The servers that the tool itself lists. */
 async function tools({ found, env, folder }: ToolProject): Promise<string> {
   const at = { env: { ...env, PATH: process.env["PATH"] }, cwd: folder, input: "" };
-  const { stdout, stderr } = await start(found.program, ["mcp", "list"], at).ended;
+  // One of them lists names alone.
+  const words = found.tool === "copilot" ? ["mcp", "get", "deaddrop"] : ["mcp", "list"];
+  const { stdout, stderr } = await start(found.program, words, at).ended;
   return stdout + stderr;
 }
 

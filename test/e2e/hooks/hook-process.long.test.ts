@@ -8,6 +8,7 @@ import {
   hookArgs,
   receive,
   said,
+  sessionsOf,
   startHook,
   unreadIds,
   URGENT,
@@ -39,10 +40,10 @@ describe("a hook with a daemon", () => {
 
     const { code, stdout, stderr } = await startHook(wire, { tool }).ended;
     expect([code, stderr]).toEqual([0, ""]);
-    const { hookSpecificOutput, ...rest } = JSON.parse(stdout) as Record<string, object>;
-    expect(rest).toEqual({});
-    const additionalContext = expect.stringContaining("forge has 1 unread message (1 from scribe)");
-    expect(hookSpecificOutput).toEqual({ hookEventName: EVENTS[tool].call, additionalContext });
+    const unread = "forge has 1 unread message (1 from scribe)";
+    const context = { additionalContext: expect.stringContaining(unread) as string };
+    const named = { hookSpecificOutput: { hookEventName: EVENTS[tool].call, ...context } };
+    expect(JSON.parse(stdout)).toEqual(tool === "copilot" ? context : named);
     expect(stdout).toContain(MARK);
     expect(stdout).toContain(`${id.slice(0, 10)} from scribe`);
     expect(stdout).not.toContain("the parser");
@@ -56,8 +57,8 @@ describe("a hook with a daemon", () => {
     expect(await unreadIds(wire)).toEqual([id]);
   });
 
-  // The process that runs the tests is not in a terminal, which counts for Gemini CLI.
-  const seen = TOOLS.filter((tool) => tool !== "gemini");
+  // The process that runs the tests is not in a terminal, which counts for some of them.
+  const seen = TOOLS.filter((tool) => !["gemini", "copilot"].includes(tool));
   test.each(seen)("%s is asked to go on once for a message that cannot wait", async (tool) => {
     const wire = quietWire();
     await wire.daemon("forge");
@@ -87,6 +88,7 @@ describe("a hook with a daemon", () => {
     const runs = [
       { tool: "claude", env: { CLAUDE_CODE_ENTRYPOINT: "sdk-cli" } },
       { tool: "gemini" },
+      { tool: "copilot" },
     ] as const;
     for (const each of runs) {
       expect(await hook(wire, { ...each, moment: "stop" })).toBeUndefined();
@@ -95,6 +97,16 @@ describe("a hook with a daemon", () => {
     const asked = { ...runs[0], session: "s-2" };
     expect(await hook(wire, { ...asked, moment: "start" })).toContain("1 unread message");
     expect(await hook(wire, { ...asked, moment: "stop" })).toBeUndefined();
+  });
+
+  test("a hook of Claude Code is silent in Copilot CLI, which runs it beside its own", async () => {
+    const wire = quietWire();
+    await wire.daemon("forge");
+    await receive(wire, "for forge");
+    const env = { COPILOT_PROJECT_DIR: "/project" };
+    expect(await hook(wire, { env })).toBeUndefined();
+    expect(await hook(wire, { tool: "copilot", env })).toContain("1 unread message");
+    expect((await sessionsOf(wire)).length).toBe(1);
   });
 
   test.each(TOOLS)(

@@ -40,6 +40,7 @@ const ALSO_OPENED: Readonly<Record<CodingTool, readonly HowOpened[]>> = {
   ],
   gemini: [{ args: ["--resume", "latest", ...HABITS.gemini.args] }],
   opencode: [{ args: ["--continue"], isReady: /ctrl\+p commands/u }],
+  copilot: [{ args: ["--continue", ...HABITS.copilot.args] }],
 };
 
 const wires: LiveWire[] = [];

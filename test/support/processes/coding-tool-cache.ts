@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { CONDITION_LIMIT_MS } from "../hang-guard.ts";
 
-export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode"] as const;
+export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode", "copilot"] as const;
 export type CodingTool = (typeof CODING_TOOLS)[number];
 
 /** What the tests were written with. */
@@ -13,6 +13,7 @@ const PACKAGES: Readonly<Record<CodingTool, readonly [name: string, version: str
   codex: ["@openai/codex", "0.169.0"],
   gemini: ["@google/gemini-cli", "0.61.0"],
   opencode: ["opencode-ai", "1.18.33"],
+  copilot: ["@github/copilot", "1.0.102"],
 };
 
 /**

@@ -12,6 +12,7 @@ export const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
   codex: (name) => `mcp__deaddrop/${name}`,
   gemini: (name) => `mcp_deaddrop_${name}`,
   opencode: (name) => `deaddrop_${name}`,
+  copilot: (name) => `deaddrop-${name}`,
 };
 
 const MODELS: Readonly<Record<CodingTool, string>> = {
@@ -19,6 +20,7 @@ const MODELS: Readonly<Record<CodingTool, string>> = {
   codex: "openai-responses",
   gemini: "gemini-generate-content",
   opencode: "anthropic-messages",
+  copilot: "anthropic-messages",
 };
 
 /** What a model that follows a script has been asked, each request as text. */
@@ -170,6 +172,16 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       npm_config_offline: "true",
     };
   },
+  copilot({ home, projects, port, isUntrusted = false }) {
+    json(join(home, ".copilot", "config.json"), { trustedFolders: isUntrusted ? [] : projects });
+    return {
+      // A provider of one's own, without an account.
+      ...{ COPILOT_OFFLINE: "true", COPILOT_AUTO_UPDATE: "false" },
+      ...{ COPILOT_PROVIDER_TYPE: "anthropic", COPILOT_PROVIDER_API_KEY: "dummy" },
+      COPILOT_PROVIDER_BASE_URL: `http://127.0.0.1:${port}`,
+      COPILOT_MODEL: "claude-sonnet-4.5",
+    };
+  },
 };
 
 /** Our server in the tool's own files, as docs/agents.md has it. */
@@ -196,6 +208,9 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
     const own = JSON.parse(readFileSync(path, "utf8")) as object;
     json(path, { ...own, mcp: { deaddrop: { ...entry, timeout: 120_000 } } });
   },
+  copilot({ project }, server) {
+    json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
+  },
 };
 
 /** How it is run without a person. */
@@ -209,6 +224,7 @@ export const ALONE: Readonly<
   codex: (prompt) => ({ argv: ["exec", "--skip-git-repo-check", "--json", prompt], input: "" }),
   gemini: (prompt) => ({ argv: ["-p", prompt], input: "" }),
   opencode: (prompt) => ({ argv: ["run"], input: prompt }),
+  copilot: (prompt) => ({ argv: ["-p", prompt, "--allow-all-tools"], input: "" }),
 };
 
 function json(path: string, value: object): void {

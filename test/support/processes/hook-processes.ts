@@ -15,6 +15,7 @@ export const EVENTS: Readonly<Record<Tool, HookNames>> = {
   codex: names("UserPromptSubmit", "PostToolUse", "Stop"),
   gemini: names("BeforeAgent", "AfterTool", "AfterAgent"),
   opencode: names("UserPromptSubmit", "PostToolUse", "Stop"),
+  copilot: names("UserPromptSubmit", "PostToolUse", "Stop"),
 };
 
 interface HookNames {
@@ -91,9 +92,10 @@ export function said(ended: Ended): string | undefined {
   if (ended.stdout === "") return undefined;
   const printed = JSON.parse(ended.stdout) as {
     hookSpecificOutput?: { additionalContext: string };
+    additionalContext?: string;
     reason?: string;
   };
-  return printed.hookSpecificOutput?.additionalContext ?? printed.reason;
+  return (printed.hookSpecificOutput ?? printed).additionalContext ?? printed.reason;
 }
 
 /** A waiter of an interactive session of Claude Code. */

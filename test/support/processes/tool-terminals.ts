@@ -63,6 +63,17 @@ export const HABITS: Readonly<Record<CodingTool, Habits>> = {
     quit: "/exit",
     shellCall: (command) => `bash ${JSON.stringify({ command, description: "x" })}`,
   },
+  copilot: {
+    args: ["--allow-all-tools"],
+    asks: {
+      screen: /Confirm folder trust/u,
+      yes: (screen) => (/❯ 2\. Yes, and remember/u.test(screen) ? "Enter" : "Down"),
+    },
+    isReady: /^❯\s*$/mu,
+    quit: "/exit",
+    shellCall: (command) =>
+      `bash ${JSON.stringify({ command, description: "x", initial_wait: 600 })}`,
+  },
 };
 
 /** A project whose tool has been set up by its person, and not yet joined to the wire. */

@@ -20,8 +20,8 @@ export const CODING_TOOLS: { readonly [T in Joinable]: CodingTool } = {
   codex,
   gemini,
   opencode,
-  cursor,
   copilot,
+  cursor,
 };
 
 /** Our parts of the files of that tool. */

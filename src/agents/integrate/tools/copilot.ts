@@ -1,40 +1,86 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { hooksIn, notApproved, shortTimeouts, switchedOff } from "../hook-entries.ts";
+import {
+  commandOf,
+  ownerOf,
+  HOOK_SECONDS,
+  hookLine,
+  isHookOf,
+  type CodingTool,
+  type Place,
+  type ToolTrouble,
+} from "../integration.ts";
 import { jsonEdit } from "../json-entries.ts";
-import { commandOf, ownerOf, type CodingTool, type Joining } from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
+import { isTrusted, json, listOf } from "../tool-state.ts";
+import { wholeFile } from "../whole-file.ts";
 
-/** Copilot CLI, as of 1.0.102: it takes the servers of `.mcp.json` first, and those of Claude Code's hooks. */
+/** As Claude Code names them: with these names an event has the same fields as there. */
+const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
+
+/** GitHub Copilot CLI, as of 1.0.102. It takes the servers of `.mcp.json`, as Claude Code does. */
 export const copilot: CodingTool = {
-  servers: {
-    own: serversOf,
-    others: ({ project }) => [join(project, ".mcp.json")],
-  },
-
   integration(at) {
+    const { scope, project } = at;
+    const isUser = scope === "user";
+    const user = userFolder(at);
+    const folder = isUser ? user : join(project, ".github", "copilot");
+    const settings = scope === "local" ? "settings.local.json" : "settings.json";
     const [command, ...args] = commandOf(at, "mcp");
-    const value = { type: "local", command, args, tools: ["*"] };
+    const hook = { type: "command", command: hookLine(at), timeout: HOOK_SECONDS };
+    const skills = isUser ? join(user, "skills") : join(project, ".agents", "skills");
     return {
       edits: [
-        jsonEdit(serversOf(at), ownerOf(at), {
-          entries: [{ path: ["mcpServers", "deaddrop"], value }],
+        jsonEdit(join(folder, settings), ownerOf(at), {
+          entries: [],
+          hooks: EVENTS.map((event) => ({
+            event,
+            hooks: [hook],
+            isOurs: (item) => isHookOf("copilot", item),
+          })),
         }),
-        ...(at.scope === "user" ? [] : [blockEdit(join(at.project, "AGENTS.md"))]),
+        jsonEdit(isUser ? join(user, "mcp-config.json") : join(project, ".mcp.json"), ownerOf(at), {
+          entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
+        }),
+        wholeFile(join(skills, "deaddrop", "SKILL.md"), ownerOf(at), {
+          text: at.skill,
+          mark: "name: deaddrop",
+        }),
+        blockEdit(isUser ? join(user, "copilot-instructions.md") : join(project, "AGENTS.md")),
       ],
       left: [
-        ...(at.scope === "user"
-          ? []
-          : [
-              "trust the folder in copilot, which asks at its start: untrusted, it has no tools of ours",
-            ]),
+        ...(isUser ? [] : ["trust the folder in copilot, and remember it: it asks at its start"]),
         "approve the tools of deaddrop when copilot asks",
-        "nothing names mail while copilot works, but with the hooks of claude in the same folder: its agent calls inbox, with wait_seconds to wait",
+        "an idle copilot is woken by keys, only within tmux and after its first prompt",
       ],
     };
   },
+
+  troubles(place, paths) {
+    return paths
+      .filter((path) => /^settings(?:\.local)?\.json$/u.test(basename(path)))
+      .flatMap((path) => settingsTroubles(place, path));
+  },
 };
 
-function serversOf({ scope, home, env, project }: Joining): string {
-  if (scope !== "user") return join(project, ".github", "mcp.json");
+function userFolder({ home, env }: Pick<Place, "home" | "env">): string {
   const own = env["COPILOT_HOME"] ?? "";
-  return join(own === "" ? join(home, ".copilot") : own, "mcp-config.json");
+  return own === "" ? join(home, ".copilot") : own;
+}
+
+function settingsTroubles(place: Place, path: string): ToolTrouble[] {
+  const { disk } = place;
+  const user = userFolder(place);
+  const folder = dirname(dirname(dirname(path)));
+  const trusted = listOf(json(disk, join(user, "config.json"))["trustedFolders"]);
+  const isApproved =
+    dirname(path) === user || isTrusted(folder, (at) => trusted.includes(at) || undefined);
+  const missing = "start copilot there, and trust the folder for future sessions";
+  const files = [...new Set([path, join(user, "settings.json")])];
+  const off = files.find((each) => json(disk, each)["disableAllHooks"] === true);
+  return [
+    ...(isApproved ? [] : [notApproved("copilot", folder, missing)]),
+    ...(off === undefined ? [] : [switchedOff("copilot", off, "disableAllHooks")]),
+    ...shortTimeouts("copilot", path, hooksIn(disk, path, "copilot")),
+  ];
 }

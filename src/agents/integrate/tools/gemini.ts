@@ -12,7 +12,7 @@ import {
   type ToolTrouble,
 } from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
-import { field, json } from "../tool-state.ts";
+import { field, isTrusted, json } from "../tool-state.ts";
 import { wholeFile } from "../whole-file.ts";
 
 const EVENTS = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"];
@@ -70,7 +70,7 @@ function settingsTroubles(place: Place, path: string): ToolTrouble[] {
   const files = [...new Set([path, join(userHome(place), ".gemini", "settings.json")])];
   const off = files.find((each) => field(json(disk, each)["hooksConfig"], "enabled") === false);
   return [
-    ...(isTrusted(place, folder)
+    ...(isFolderTrusted(place, folder)
       ? []
       : [notApproved("gemini", folder, "start gemini there, and trust the folder")]),
     ...(off === undefined ? [] : [switchedOff("gemini", off, "hooksConfig.enabled")]),
@@ -78,14 +78,12 @@ function settingsTroubles(place: Place, path: string): ToolTrouble[] {
   ];
 }
 
-/** A folder is trusted by itself or with one above it. */
-function isTrusted(place: Place, folder: string): boolean {
+function isFolderTrusted(place: Place, folder: string): boolean {
   const own = userHome(place);
-  if (folder === own) return true;
   const trusted = json(place.disk, join(own, ".gemini", "trustedFolders.json"));
-  for (let at = folder; ; at = dirname(at)) {
-    const said = trusted[at];
-    if (said !== undefined) return said === "TRUST_FOLDER" || said === "TRUST_PARENT";
-    if (at === dirname(at)) return false;
-  }
+  const isGiven = (said: unknown): boolean => said === "TRUST_FOLDER" || said === "TRUST_PARENT";
+  return (
+    folder === own ||
+    isTrusted(folder, (at) => (trusted[at] === undefined ? undefined : isGiven(trusted[at])))
+  );
 }
