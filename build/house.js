@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 
-/** Lines of `src` in all, while its foundation is as it was. It falls as rooms are rebuilt. */
-const BUDGET = 89_300;
+/** Lines of `src` in all, while a new foundation is built beside the old one, which then goes. */
+const BUDGET = 91_000;
 
 const rooms = new Map();
 for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {

@@ -6,7 +6,9 @@ export const SCHEMA_VERSION = 1;
  * order in which they were taken in, and is given once: folding them in that order gives the state of the
  * protocol.
  *
- * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole.
+ * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
+ * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
+ * `fork` of its `parent`. `names` has each place that a line of a chain names.
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -22,6 +24,8 @@ create table lines (
   n integer primary key autoincrement,
   a integer not null,
   seq integer,
+  prev blob,
+  branch integer,
   id blob not null,
   id_start integer not null,
   t integer not null,
@@ -33,6 +37,26 @@ create table lines (
   bytes blob not null
 ) strict;
 create unique index line_place on lines (a, seq, id) where seq is not null;
+create index line_word on lines (t, a, seq)
+  where branch is not null and type in ('proposal', 'request', 'ack', 'correction');
+create index line_leave on lines (a) where branch is not null and type = 'shutdown';
+create table branches (
+  a integer not null,
+  branch integer not null,
+  parent integer,
+  fork integer not null,
+  primary key (a, branch)
+) without rowid, strict;
+create table names (
+  n integer not null,
+  a integer not null,
+  of text not null,
+  of_seq integer,
+  of_id blob not null,
+  decides integer
+) strict;
+create index name_known on names (a, of, of_seq);
+create index name_decides on names (of, of_id, a) where decides = 1;
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create index line_unread on lines (n) where unread = 1;

@@ -1,17 +1,18 @@
 import { StorageError } from "../storage/disk/disk.ts";
+import { isSamePlace, type Place } from "../wire/places.ts";
+import type { History } from "../protocol/asks/history.ts";
+import { StoreHistory } from "./history.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
-/** Where a line stands: its author, its number in the author's chain (null when it is in none), its id. */
-export interface Place {
-  readonly author: string;
-  readonly seq: number | null;
-  /** 64 hexadecimal digits. */
-  readonly id: string;
-}
-
 /** A line to hold. */
 export interface NewLine extends Place {
+  /** The id of the line before it in its chain. */
+  readonly prev: string | null;
+  /** Each place that it names, when it is in a chain. */
+  readonly names: readonly Place[];
+  /** One of these: the ask that it closes. */
+  readonly decides?: Place | undefined;
   readonly thread: string;
   readonly type: string;
   /** What its author says, milliseconds of Unix time. */
@@ -28,8 +29,10 @@ export interface NewLine extends Place {
 }
 
 /** A line that is held. `n` counts lines in the order in which they were taken in, from 1. */
-export interface HeldLine extends Omit<NewLine, "words"> {
+export interface HeldLine extends Omit<NewLine, "words" | "names" | "decides"> {
   readonly n: number;
+  /** Which branch of its author's chain it is in; null while it is not linked down to the first line. */
+  readonly branch: number | null;
 }
 
 /** A line of a chain that cannot be linked yet: lines before it are missing. */
@@ -118,6 +121,11 @@ export class Store {
 
   close(): void {
     this.#database.close();
+  }
+
+  /** The lines that outcomes are judged by. `wireId` is this wire's. */
+  history(wireId: string): History {
+    return new StoreHistory(this.#database, wireId);
   }
 
   line(n: number): HeldLine | undefined {
@@ -317,10 +325,11 @@ class Writer implements StoreWriter {
       );
     const t = this.#thread(line.thread);
     const { rowid: n } = this.#database.run(
-      "insert into lines (a, seq, id, id_start, t, type, sent, received, verdict, unread, bytes) " +
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, verdict, unread, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
+      line.prev === null ? null : idBytes(line.prev),
       idBytes(line.id),
       idStart(line.id),
       t,
@@ -331,6 +340,10 @@ class Writer implements StoreWriter {
       line.isUnread ? 1 : null,
       line.bytes,
     );
+    if (line.seq !== null) {
+      this.#nameAll(n, a, line);
+      this.#link(n, a, line.seq, line);
+    }
     if (line.type !== HEARTBEAT) {
       this.#database.run(
         "update threads set lines = lines + 1, unread = unread + ?, last = ? where t = ?",
@@ -406,6 +419,74 @@ class Writer implements StoreWriter {
     this.#database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
   }
 
+  #nameAll(n: number, a: number, { names, decides }: NewLine): void {
+    for (const place of names) {
+      this.#database.run(
+        "insert into names (n, a, of, of_seq, of_id, decides) values (?, ?, ?, ?, ?, ?)",
+        n,
+        a,
+        place.author,
+        place.seq,
+        idBytes(place.id),
+        decides !== undefined && isSamePlace(place, decides) ? 1 : null,
+      );
+    }
+  }
+
+  /** Gives a line its branch, and the lines behind it that were held before it. */
+  #link(n: number, a: number, seq: number, line: Pick<NewLine, "id" | "prev">): void {
+    const linked = [
+      { n, seq, id: idBytes(line.id), prev: line.prev === null ? null : idBytes(line.prev) },
+    ];
+    for (let each = linked.pop(); each !== undefined; each = linked.pop()) {
+      const branch = this.#branchFor(a, each.seq, each.prev);
+      if (branch === undefined) continue;
+      this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
+      const next = this.#database.all(
+        "select n, id from lines where a = ? and seq = ? and prev = ? order by n desc",
+        a,
+        each.seq + 1,
+        each.id,
+      );
+      for (const row of next) {
+        const id = row["id"] as Uint8Array;
+        linked.push({ n: Number(row["n"]), seq: each.seq + 1, id, prev: each.id });
+      }
+    }
+  }
+
+  /** The branch of a line that follows `prev`; undefined when that one is not linked. */
+  #branchFor(a: number, seq: number, prev: Uint8Array | null): number | undefined {
+    let parent: number | null = null;
+    if (seq > 1) {
+      const before = this.#database.get(
+        "select branch from lines where a = ? and seq = ? and id = ? and branch is not null",
+        a,
+        seq - 1,
+        prev,
+      );
+      if (before === undefined) return undefined;
+      parent = Number(before["branch"]);
+      const other = this.#database.get(
+        "select n from lines where a = ? and seq = ? and branch = ?",
+        a,
+        seq,
+        parent,
+      );
+      if (other === undefined) return parent;
+    }
+    const row = this.#database.get("select max(branch) as last from branches where a = ?", a);
+    const branch = Number(row?.["last"] ?? -1) + 1;
+    this.#database.run(
+      "insert into branches (a, branch, parent, fork) values (?, ?, ?, ?)",
+      a,
+      branch,
+      parent,
+      seq - 1,
+    );
+    return branch;
+  }
+
   #known(a: number, { seq, id }: NewLine): number | undefined {
     const row = this.#database.get(
       "select n from lines where id_start = ? and id = ? and seq is ? and a = ?",
@@ -435,6 +516,8 @@ function heldLine(row: SqlRow): HeldLine {
     n: Number(row["n"]),
     author: String(row["author"]),
     seq: row["seq"] === null ? null : Number(row["seq"]),
+    prev: row["prev"] === null ? null : idText(row["prev"]),
+    branch: row["branch"] === null ? null : Number(row["branch"]),
     id: idText(row["id"]),
     thread: String(row["thread"]),
     type: String(row["type"]),

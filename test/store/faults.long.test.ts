@@ -22,7 +22,15 @@ const WRITER = [...TYPESCRIPT, join(import.meta.dirname, "writer-process.ts")];
 function line(seq: number, body = "x"): NewLine {
   return {
     ...{ author: "forge", seq, id: seq.toString(16).padStart(64, "0"), thread: "t" },
-    ...{ type: "ship", sentMs: seq, receivedMs: seq, verdict: "mail", isUnread: true },
+    ...{
+      type: "ship",
+      sentMs: seq,
+      receivedMs: seq,
+      verdict: "mail",
+      isUnread: true,
+      prev: null,
+      names: [],
+    },
     bytes: Buffer.from(body),
   };
 }

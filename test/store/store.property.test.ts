@@ -37,12 +37,19 @@ const line: fc.Arbitrary<NewLine> = fc
     const isBeat = each.type === "heartbeat";
     const bytes = Buffer.from(JSON.stringify([each.author, each.seq, each.id]));
     const isUnread = each.isUnread && !isBeat;
-    return { ...each, isUnread, bytes, ...(found === undefined || isBeat ? {} : { words: found }) };
+    return {
+      ...each,
+      isUnread,
+      bytes,
+      prev: null,
+      names: [],
+      ...(found === undefined || isBeat ? {} : { words: found }),
+    };
   });
 
 /** What a store should say, in as few words as possible. */
 class Model {
-  lines: (HeldLine & Pick<NewLine, "words">)[] = [];
+  lines: (HeldLine & NewLine)[] = [];
   ahead: LineAhead[] = [];
   keys = new Map<string, number>();
   last = 0;
@@ -65,7 +72,7 @@ class Model {
     if (isLooseBeat(added))
       this.lines = this.lines.filter((each) => !isLooseBeat(each) || each.author !== added.author);
     this.last += 1;
-    this.lines.push({ ...added, n: this.last });
+    this.lines.push({ ...added, n: this.last, branch: null });
     return this.last;
   }
 
@@ -79,7 +86,7 @@ class Model {
   }
 
   held(keep: (line: HeldLine) => boolean): HeldLine[] {
-    return this.lines.filter(keep).map(({ words: _words, ...each }) => each);
+    return this.lines.filter(keep).map(({ words: _words, names: _names, ...each }) => each);
   }
 }
 
@@ -91,7 +98,7 @@ function plainWords(text: string): string[] {
 
 function expectSame(store: Store, model: Model): void {
   const plain = (lines: readonly HeldLine[]): HeldLine[] =>
-    lines.map((each) => ({ ...each, bytes: Buffer.from(each.bytes) }));
+    lines.map((each) => ({ ...each, branch: null, bytes: Buffer.from(each.bytes) }));
   const all = { after: 0, limit: 1_000 };
   expect(plain(store.lines(all))).toEqual(model.held(() => true));
   expect(plain(store.unread(all))).toEqual(model.held((each) => each.isUnread));

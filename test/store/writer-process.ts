@@ -11,7 +11,13 @@ for (let at = 1; count === "0" || at <= Number(count); at += 1) {
   const n = store.write((into) => {
     const held = into.hold({
       ...{ author: name, seq: at, id, thread: name, type: "ship", sentMs: at, receivedMs: at },
-      ...{ verdict: "mail", isUnread: true, bytes: Buffer.from(`${name} ${at}`) },
+      ...{
+        verdict: "mail",
+        isUnread: true,
+        prev: null,
+        names: [],
+        bytes: Buffer.from(`${name} ${at}`),
+      },
       words: { subject: name, body: `line ${at}` },
     });
     into.bindKey(`${name} ${at}`, held);

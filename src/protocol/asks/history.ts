@@ -1,0 +1,53 @@
+import type { ChainPlace, Place } from "../../wire/places.ts";
+import type { JsonValue } from "../../wire/json/json.ts";
+
+/** A line as outcomes see it; it may break the schema. */
+export interface HistoryLine {
+  readonly place: Place;
+  readonly timestamp: string;
+  readonly thread: string;
+  readonly type: string;
+  /** Handles or `*`; undefined when the line does not say. */
+  readonly to: readonly string[] | undefined;
+  readonly body: JsonValue;
+}
+
+/** A line of a chain that is linked down to the chain's first. */
+export interface LinkedLine extends HistoryLine {
+  readonly place: ChainPlace;
+  /** Undefined for the first line. */
+  readonly prev: ChainPlace | undefined;
+}
+
+/** A line that is in no chain. */
+export interface LooseLine extends HistoryLine {
+  readonly isSigned: boolean;
+}
+
+/** Lines of a thread that can move a position. */
+export const WORD_TYPES = ["proposal", "request", "ack", "correction"] as const;
+/** Of one branch and thread, so many words are read. */
+export const MOST_WORDS = 1_024;
+
+/** The authentic lines that are held, as questions. Outcomes are judged by nothing else. */
+export interface History {
+  readonly wireId: string;
+  linked(place: Place): LinkedLine | undefined;
+  loose(place: Place): LooseLine | undefined;
+  /** Whether the `prev` of one linked line leads to another one. No line descends from itself. */
+  descends(newer: ChainPlace, older: ChainPlace): boolean;
+  /** The words of a thread on the branch of a linked line, itself included; at most one more than are read. */
+  words(tip: ChainPlace, thread: string): readonly LinkedLine[];
+  /** Places of `party` with a `seq` above a number, named on the branch of a linked line, itself included. */
+  known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[];
+  /** Linked corrections of an author that name the ask in `decides`, by `seq`, then by id. */
+  closes(author: string, ask: Place): readonly LinkedLine[];
+  /** Whether a linked line of an author names a place that is the line or descends from it. */
+  isNamedBy(author: string, line: ChainPlace): boolean;
+  /** Whether an earlier line on the branch of a linked line is of the same thread. */
+  hasEarlierInThread(line: LinkedLine): boolean;
+  /** Linked proposals of all authors in a thread. */
+  proposals(thread: string): readonly LinkedLine[];
+  /** Linked lines of an author that leave the wire, by `seq`, then by id. */
+  leaves(author: string): readonly LinkedLine[];
+}

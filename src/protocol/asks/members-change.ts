@@ -1,0 +1,83 @@
+import { agentName } from "../../wire/handle.ts";
+import { isJsonArray, isJsonObject, type JsonValue } from "../../wire/json/json.ts";
+import { isChained, readPlace, type ChainPlace } from "../../wire/places.ts";
+import { booleanField, field } from "../body.ts";
+import type { HistoryLine } from "./history.ts";
+
+/** Members, and whether each chains. */
+export type Roster = ReadonlyMap<string, boolean>;
+
+/** What a proposal says that changes who is a member. Spec of the next wire, 3.11. */
+export interface MembersChange {
+  /** An epoch of the pinned configuration, or the close of the change that this one follows. */
+  readonly after: number | ChainPlace;
+  readonly starts: Roster;
+  readonly leaves: readonly ChainPlace[];
+  readonly makes: Roster;
+}
+
+/** A roster of one member or two lets nobody be removed. */
+const LEAST_TO_REMOVE = 3;
+
+export function readMembersChange(body: JsonValue): MembersChange | undefined {
+  const after = readAfter(field(body, "after"));
+  const starts = readRoster(field(body, "starts"));
+  const makes = readRoster(field(body, "makes"));
+  const leaves = readPlaces(field(body, "leaves"));
+  if (after === undefined || starts === undefined || makes === undefined || leaves === undefined)
+    return undefined;
+  return { after, starts, leaves, makes };
+}
+
+function readAfter(value: JsonValue | undefined): number | ChainPlace | undefined {
+  if (typeof value === "number")
+    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  const place = readPlace(value);
+  return place !== undefined && isChained(place) ? place : undefined;
+}
+
+function readRoster(value: JsonValue | undefined): Roster | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const roster = new Map<string, boolean>();
+  for (const [name, chains] of Object.entries(value)) {
+    const handle = agentName(name);
+    if (handle === undefined || typeof chains !== "boolean" || roster.has(handle)) return undefined;
+    roster.set(handle, chains);
+  }
+  return roster;
+}
+
+export function readPlaces(value: JsonValue | undefined): readonly ChainPlace[] | undefined {
+  if (!isJsonArray(value)) return undefined;
+  const places = value
+    .map(readPlace)
+    .filter((place) => place !== undefined)
+    .filter(isChained);
+  return places.length === value.length ? places : undefined;
+}
+
+/** The thread in which changes after this point are proposed. */
+export function rosterThread(wireId: string, after: number | ChainPlace): string {
+  if (typeof after !== "number") return `roster:${after.id}`;
+  return after === 0 ? `roster:${wireId}` : `roster:${wireId}:${after}`;
+}
+
+/** A line of a member by which it leaves the wire. */
+export function isLeave({ type, body }: HistoryLine): boolean {
+  return type === "shutdown" && booleanField(body, "leave") === true;
+}
+
+/** At most one member more or less; a mark never falls. */
+export function isOneStep(starts: Roster, makes: Roster): boolean {
+  const added = [...makes.keys()].filter((handle) => !starts.has(handle));
+  const removed = [...starts.keys()].filter((handle) => !makes.has(handle));
+  if (added.length + removed.length > 1) return false;
+  if (removed.length > 0 && starts.size < LEAST_TO_REMOVE) return false;
+  return [...starts].every(([handle, chains]) => !chains || makes.get(handle) !== false);
+}
+
+export function isSameRoster(one: Roster, other: Roster): boolean {
+  return (
+    one.size === other.size && [...one].every(([handle, chains]) => other.get(handle) === chains)
+  );
+}

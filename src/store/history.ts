@@ -1,0 +1,194 @@
+import {
+  MOST_WORDS,
+  WORD_TYPES,
+  type History,
+  type HistoryLine,
+  type LinkedLine,
+  type LooseLine,
+} from "../protocol/asks/history.ts";
+import { isLeave } from "../protocol/asks/members-change.ts";
+import { field, textField } from "../protocol/body.ts";
+import { isJsonArray, parseObject, type JsonValue } from "../wire/json/json.ts";
+import type { ChainPlace, Place } from "../wire/places.ts";
+import type { Database, SqlRow, SqlValue } from "./database.ts";
+
+const LINE =
+  "select lines.n, seq, id, prev, branch, type, bytes, agents.name as author, threads.name as thread " +
+  "from lines join agents using (a) join threads using (t)";
+const AUTHOR = "a = (select a from agents where name = ?)";
+const WORD = `type in (${WORD_TYPES.map((type) => `'${type}'`).join(", ")})`;
+
+/** The lines of a store as the judges of outcomes ask for them. */
+export class StoreHistory implements History {
+  readonly wireId: string;
+  readonly #database: Database;
+
+  constructor(database: Database, wireId: string) {
+    this.#database = database;
+    this.wireId = wireId;
+  }
+
+  linked(place: Place): LinkedLine | undefined {
+    if (place.seq === null) return undefined;
+    const row = this.#row(place);
+    return row === undefined || row["branch"] === null ? undefined : linkedLine(row);
+  }
+
+  loose(place: Place): LooseLine | undefined {
+    if (place.seq !== null) return undefined;
+    const row = this.#row(place);
+    return row === undefined ? undefined : looseLine(row);
+  }
+
+  descends(newer: ChainPlace, older: ChainPlace): boolean {
+    if (newer.author !== older.author || newer.seq <= older.seq) return false;
+    const branch = this.#branchOf(older);
+    return branch !== undefined && isOnPath(this.#path(newer), older.seq, branch);
+  }
+
+  words(tip: ChainPlace, thread: string): readonly LinkedLine[] {
+    const path = this.#path(tip);
+    const sql = `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq <= ? and ${WORD} and branch is not null order by seq, n`;
+    const found: LinkedLine[] = [];
+    for (const row of this.#database.all(sql, thread, tip.author, tip.seq)) {
+      if (!isRowOnPath(path, row)) continue;
+      found.push(linkedLine(row));
+      if (found.length > MOST_WORDS) break;
+    }
+    return found;
+  }
+
+  known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[] {
+    const path = this.#path(tip);
+    const sql =
+      "select distinct lines.seq as seq, lines.branch as branch, of_seq, of_id from names join lines using (n) " +
+      "where names.a = (select a from agents where name = ?) and of = ? and of_seq > ? and lines.seq <= ? " +
+      "and branch is not null order by of_seq, of_id";
+    return this.#database
+      .all(sql, tip.author, party, above, tip.seq)
+      .filter((row) => isRowOnPath(path, row))
+      .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: hex(row["of_id"]) }));
+  }
+
+  closes(author: string, ask: Place): readonly LinkedLine[] {
+    const sql =
+      `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and decides = 1 ` +
+      "and names.a = (select a from agents where name = ?) and branch is not null order by seq, id";
+    const id = Buffer.from(ask.id, "hex");
+    return this.#database.all(sql, ask.author, id, ask.seq, author).map(linkedLine);
+  }
+
+  isNamedBy(author: string, line: ChainPlace): boolean {
+    const sql =
+      "select distinct of_seq, of_id from names join lines using (n) " +
+      "where names.a = (select a from agents where name = ?) and of = ? and of_seq >= ? and branch is not null " +
+      "order by of_seq, of_id";
+    return this.#database.all(sql, author, line.author, line.seq).some((row) => {
+      const named = { author: line.author, seq: Number(row["of_seq"]), id: hex(row["of_id"]) };
+      return named.id === line.id || this.descends(named, line);
+    });
+  }
+
+  hasEarlierInThread({ place, thread }: LinkedLine): boolean {
+    const path = this.#path(place);
+    const sql =
+      `select seq, branch from lines where t = (select t from threads where name = ?) and ${AUTHOR} ` +
+      "and seq < ? and branch is not null and type <> 'heartbeat' order by seq";
+    return this.#database
+      .all(sql, thread, place.author, place.seq)
+      .some((row) => isRowOnPath(path, row));
+  }
+
+  proposals(thread: string): readonly LinkedLine[] {
+    const sql = `${LINE} where t = (select t from threads where name = ?) and type = 'proposal' and branch is not null order by lines.n`;
+    return this.#database.all(sql, thread).map(linkedLine);
+  }
+
+  leaves(author: string): readonly LinkedLine[] {
+    const sql = `${LINE} where ${AUTHOR} and type = 'shutdown' and branch is not null order by seq, id`;
+    return this.#database.all(sql, author).map(linkedLine).filter(isLeave);
+  }
+
+  #row({ author, seq, id }: Place): SqlRow | undefined {
+    const sql = `${LINE} where id_start = ? and id = ? and seq is ? and agents.name = ?`;
+    const start = Number.parseInt(id.slice(0, 13), 16);
+    return this.#database.get(sql, start, Buffer.from(id, "hex"), seq, author);
+  }
+
+  #branchOf({ author, seq, id }: ChainPlace): number | undefined {
+    const sql = `select branch from lines where ${AUTHOR} and seq = ? and id = ? and branch is not null`;
+    const row = this.#database.get(sql, author, seq, Buffer.from(id, "hex"));
+    return row === undefined ? undefined : Number(row["branch"]);
+  }
+
+  /** For each branch that a linked line is on or came from, up to which number it shares it. */
+  #path(tip: ChainPlace): Path {
+    const path = new Map<number, number>();
+    let branch: number | undefined = this.#branchOf(tip);
+    let { seq } = tip;
+    while (branch !== undefined) {
+      path.set(branch, seq);
+      const sql = `select parent, fork from branches where ${AUTHOR} and branch = ?`;
+      const row = this.#database.get(sql, tip.author, branch);
+      if (row === undefined || row["parent"] === null) break;
+      branch = Number(row["parent"]);
+      seq = Math.min(seq, Number(row["fork"]));
+    }
+    return path;
+  }
+}
+
+type Path = ReadonlyMap<number, number>;
+
+function isOnPath(path: Path, seq: number, branch: number): boolean {
+  return seq <= (path.get(branch) ?? 0);
+}
+
+function isRowOnPath(path: Path, row: SqlRow): boolean {
+  return isOnPath(path, Number(row["seq"]), Number(row["branch"]));
+}
+
+function linkedLine(row: SqlRow): LinkedLine {
+  const { author, id, ...line } = historyLine(row);
+  const seq = Number(row["seq"]);
+  const prev = row["prev"] === null ? undefined : { author, seq: seq - 1, id: hex(row["prev"]) };
+  return { ...line, place: { author, seq, id }, prev };
+}
+
+function looseLine(row: SqlRow): LooseLine {
+  const { author, id, isSigned, ...line } = historyLine(row);
+  return { ...line, place: { author, seq: null, id }, isSigned };
+}
+
+interface ReadRow extends Omit<HistoryLine, "place"> {
+  readonly author: string;
+  readonly id: string;
+  readonly isSigned: boolean;
+}
+
+/** A field of another type than it should have is absent. */
+function historyLine(row: SqlRow): ReadRow {
+  const parsed = parseObject(row["bytes"] as Uint8Array);
+  if (!parsed.ok) throw new Error("a line that is held is no JSON object");
+  const { value } = parsed;
+  const to = field(value, "to");
+  return {
+    author: String(row["author"]),
+    id: hex(row["id"]),
+    timestamp: textField(value, "timestamp") ?? "",
+    thread: String(row["thread"]),
+    type: String(row["type"]),
+    to: to === "*" ? ["*"] : readTexts(to),
+    body: field(value, "body") ?? null,
+    isSigned: textField(value, "signature") !== undefined,
+  };
+}
+
+function readTexts(value: JsonValue | undefined): readonly string[] | undefined {
+  if (!isJsonArray(value)) return undefined;
+  return value.every((each) => typeof each === "string") ? value : undefined;
+}
+
+function hex(blob: SqlValue | undefined): string {
+  return Buffer.from(blob as Uint8Array).toString("hex");
+}

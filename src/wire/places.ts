@@ -1,0 +1,131 @@
+import { isHandle } from "./handle.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "./json/json.ts";
+
+/**
+ * Where a line stands: its author, its number in the author's chain (null for a line that is in none), and
+ * its id (64 lower-case hexadecimal digits). Two places are the same when all three are.
+ */
+export interface Place {
+  readonly author: string;
+  readonly seq: number | null;
+  readonly id: string;
+}
+
+/** A place in a chain. */
+export interface ChainPlace extends Place {
+  readonly seq: number;
+}
+
+/** As it stands in JSON. */
+export type PlaceJson = readonly [author: string, seq: number | null, id: string];
+
+const ID = /^[0-9a-f]{64}$/u;
+/** Of a list of places in one field, so many are read. */
+const MOST_NAMED = 512;
+const PLACE_FIELDS = [
+  "acks",
+  "about",
+  "counters",
+  "decides",
+  "corrects",
+  "resolves",
+  "escalates",
+  "after",
+];
+const LIST_FIELDS = ["leaves", "ends", "resumes"];
+
+export function placeJson({ author, seq, id }: Place): PlaceJson {
+  return [author, seq, id];
+}
+
+/** A text that is the same for the same place alone. */
+export function placeKey({ author, seq, id }: Place): string {
+  return `${author} ${seq ?? "-"} ${id}`;
+}
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.id === other.id && one.seq === other.seq && one.author === other.author;
+}
+
+/** Anything that has not exactly the form of a place names nothing. */
+export function readPlace(value: JsonValue | undefined): Place | undefined {
+  if (!isJsonArray(value) || value.length !== 3) return undefined;
+  const [author, seq, id] = value;
+  return placeOf(author, seq, id);
+}
+
+/** A place of a chain, put together from what stands at different places of a body. */
+export function placeOf(
+  author: JsonValue | undefined,
+  seq: JsonValue | undefined,
+  id: JsonValue | undefined,
+): Place | undefined {
+  if (typeof author !== "string" || !isHandle(author)) return undefined;
+  if (typeof id !== "string" || !ID.test(id)) return undefined;
+  if (seq === null) return { author, seq, id };
+  return isSeq(seq) ? { author, seq, id } : undefined;
+}
+
+export function isChained(place: Place): place is ChainPlace {
+  return place.seq !== null;
+}
+
+/** Each place that a chained line's body names, as often as it names it. Spec 1.6, Places. */
+export function placesNamed(body: JsonValue): Place[] {
+  if (!isJsonObject(body)) return [];
+  return [
+    ...PLACE_FIELDS.map((name) => readPlace(own(body, name))),
+    ...LIST_FIELDS.flatMap((name) => entries(own(body, name)).map(readPlace)),
+    ...inAnswers(own(body, "answers")),
+    ...inBeats(own(body, "of"), own(body, "beats")),
+    ...inHeads(own(body, "heads")),
+    ...entries(own(body, "refused")).map(refusedPlace),
+  ].filter((place) => place !== undefined);
+}
+
+function inAnswers(value: JsonValue | undefined): (Place | undefined)[] {
+  const one = readPlace(value);
+  if (one !== undefined) return [one];
+  return entries(value).flatMap((entry) => {
+    if (!isJsonObject(entry)) return [];
+    const by = own(entry, "by");
+    return [pairPlace(by, own(entry, "ack")), pairPlace(by, own(entry, "at"))];
+  });
+}
+
+function inBeats(of: JsonValue | undefined, beats: JsonValue | undefined): (Place | undefined)[] {
+  return entries(beats).map((beat) => pairPlace(of, beat));
+}
+
+function inHeads(value: JsonValue | undefined): (Place | undefined)[] {
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value)
+    .slice(0, MOST_NAMED)
+    .map(([author, head]) =>
+      isJsonArray(head) && head.length === 3 ? placeOf(author, head[0], head[1]) : undefined,
+    );
+}
+
+function refusedPlace(value: JsonValue): Place | undefined {
+  if (!isJsonArray(value) || value.length !== 5) return undefined;
+  const [author, , last, id] = value;
+  return placeOf(author, last, id);
+}
+
+/** `[seq, id]` of an author. */
+function pairPlace(author: JsonValue | undefined, pair: JsonValue | undefined): Place | undefined {
+  if (!isJsonArray(pair) || pair.length !== 2) return undefined;
+  return placeOf(author, pair[0], pair[1]);
+}
+
+function entries(value: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonArray(value) ? value.slice(0, MOST_NAMED) : [];
+}
+
+function own(body: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(body, name) ? body[name] : undefined;
+}
+
+function isSeq(value: JsonValue | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
+}

@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import { readClose } from "../../src/protocol/asks/ask-line.ts";
+import { Database } from "../../src/store/database.ts";
+import { Store, type NewLine } from "../../src/store/store.ts";
+import { fromPlain, type JsonValue } from "../../src/wire/json/json.ts";
+import { placesNamed, type ChainPlace, type Place, type PlaceJson } from "../../src/wire/places.ts";
+
+/** A line without what the judges of outcomes do not read; none is signed. */
+export interface PlainLine {
+  readonly author: string;
+  readonly seq: number | null;
+  readonly id: string;
+  readonly prev: string | null;
+  readonly timestamp: string;
+  readonly thread: string | undefined;
+  readonly type: string;
+  readonly to: readonly string[] | undefined;
+  readonly body: JsonValue;
+  /** Of a line that is in no chain. */
+  readonly isSigned: boolean;
+}
+
+/** What a store is told of a line. */
+function newLine(line: PlainLine, receivedMs = 0): NewLine {
+  const { author, seq, id, thread = "", type, timestamp, to, body, isSigned } = line;
+  const place: Place = { author, seq, id };
+  const fields = { from: author, timestamp, type, to, body, correlation_id: thread };
+  const bytes = Buffer.from(JSON.stringify(isSigned ? { ...fields, signature: "" } : fields));
+  const close = readClose({ place, timestamp, thread, type, to, body });
+  return {
+    ...{ ...place, prev: line.prev, thread, type, sentMs: 0, receivedMs, bytes },
+    ...{ verdict: "mail", isUnread: false },
+    names: seq === null ? [] : placesNamed(body),
+    decides: close?.decides,
+  };
+}
+
+/** A store in memory that holds these lines, taken in in this order. */
+export function storeOf(lines: readonly PlainLine[]): Store {
+  const store = new Store(Database.open(":memory:"));
+  store.write((into) => {
+    for (const line of lines) into.hold(newLine(line));
+  });
+  return store;
+}
+
+/** Writes the chain of one agent, branch by branch. */
+export class Writer {
+  readonly lines: PlainLine[] = [];
+  readonly author: string;
+  #last: ChainPlace | undefined;
+  #loose = 0;
+
+  constructor(author: string) {
+    this.author = author;
+  }
+
+  /** Appends a line; returns its place as it stands in JSON. */
+  say(type: string, thread: string, body: unknown, to: readonly string[] = ["*"]): PlaceJson {
+    const seq = (this.#last?.seq ?? 0) + 1;
+    const prev = this.#last?.id ?? null;
+    const id = idOf(`${this.author} ${seq} ${prev} ${type} ${thread} ${JSON.stringify(body)}`);
+    const value = fromPlain(body);
+    this.lines.push({
+      ...{ author: this.author, seq, id, prev, thread, type, to, body: value, isSigned: true },
+      timestamp: `${this.author} ${seq}`,
+    });
+    this.#last = { author: this.author, seq, id };
+    return [this.author, seq, id];
+  }
+
+  /** A line in no chain. */
+  sayLoose(type: string, thread: string, body: unknown, to?: readonly string[]): PlaceJson {
+    this.#loose += 1;
+    const id = idOf(`${this.author} loose ${this.#loose}`);
+    const timestamp = `${this.author} loose ${this.#loose}`;
+    const value = fromPlain(body);
+    this.lines.push({
+      ...{ author: this.author, seq: null, id, prev: null, timestamp, thread, type, to },
+      ...{ body: value, isSigned: true },
+    });
+    return [this.author, null, id];
+  }
+
+  beat(heads: Readonly<Record<string, PlaceJson>>): PlaceJson {
+    const entries = Object.entries(heads).map(([author, [, seq, id]]) => [author, [seq, id, seq]]);
+    return this.say("heartbeat", "", { heads: Object.fromEntries(entries) as unknown });
+  }
+
+  /** The next line follows this one, whatever was written since. */
+  goBackTo([author, seq, id]: PlaceJson): void {
+    this.#last = seq === null ? undefined : { author, seq, id };
+  }
+
+  get last(): PlaceJson {
+    if (this.#last === undefined) throw new Error(`${this.author} has said nothing`);
+    return [this.#last.author, this.#last.seq, this.#last.id];
+  }
+}
+
+function idOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
