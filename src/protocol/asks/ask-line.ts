@@ -1,5 +1,5 @@
 import { agentName } from "../../wire/handle.ts";
-import { isJsonArray, isJsonObject, type JsonValue } from "../../wire/json/json.ts";
+import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import {
   isChained,
   isSamePlace,
@@ -55,23 +55,22 @@ export function isMembersChange(body: JsonValue): boolean {
 /** What an ack says of an ask. */
 export interface Answer {
   readonly ask: Place;
-  readonly to: "proposal" | "request";
   readonly approves: boolean;
 }
 
-export function readAnswer({ type, body }: HistoryLine): Answer | undefined {
+/** Read as an answer to a proposal or to a request: each is named by a field of its own. */
+export function readAnswer({ type, body }: HistoryLine, is: Ask["is"]): Answer | undefined {
   const approves = booleanField(body, "approve");
-  if (type !== "ack" || approves === undefined) return undefined;
-  const proposal = readPlace(field(body, "acks"));
-  if (proposal !== undefined) return { ask: proposal, to: "proposal", approves };
-  const request = readPlace(field(body, "answers"));
-  return request === undefined ? undefined : { ask: request, to: "request", approves };
+  const ask = readPlace(field(body, is === "proposal" ? "acks" : "answers"));
+  return type !== "ack" || approves === undefined || ask === undefined
+    ? undefined
+    : { ask, approves };
 }
 
-/** What a close says of one party. */
+/** What a close says of one party. Without `by` and `ack` it says nothing. */
 export interface CloseEntry {
-  readonly by: string;
-  readonly ack: Place;
+  readonly by: string | undefined;
+  readonly ack: Place | undefined;
   /** The last line of the party that the asker held; undefined for an answer that is in no chain. */
   readonly at: ChainPlace | undefined;
 }
@@ -92,34 +91,23 @@ export function readClose({ type, body }: HistoryLine): Close | undefined {
   const outcome = textField(body, "outcome");
   if (type !== "correction" || decides === undefined) return undefined;
   if (outcome !== "approved" && outcome !== "ended") return undefined;
-  const named = field(body, "of");
-  const of = typeof named === "string" ? agentName(named) : undefined;
-  if (named !== undefined && of === undefined) return undefined;
-  const isOfLooseAsk = decides.seq === null;
+  const isLoose = decides.seq === null;
   const answers = field(body, "answers");
-  const entries = isOfLooseAsk ? [] : readEntries(answers);
-  if (entries === undefined) return undefined;
-  const rejects = isOfLooseAsk && booleanField(body, "approve") === false;
-  return { decides, outcome, of, entries, rejects };
+  const entries = isLoose || !isJsonArray(answers) ? [] : answers.map(readEntry);
+  const rejects = isLoose && booleanField(body, "approve") === false;
+  return { decides, outcome, of: handleField(body, "of"), entries, rejects };
 }
 
-function readEntries(answers: JsonValue | undefined): readonly CloseEntry[] | undefined {
-  if (!isJsonArray(answers)) return undefined;
-  const entries = answers.map(readEntry);
-  const read = entries.filter((entry) => entry !== undefined);
-  return read.length === entries.length ? read : undefined;
+function readEntry(value: JsonValue): CloseEntry {
+  const by = handleField(value, "by");
+  const at = pairOf(by, field(value, "at"));
+  const isAt = at !== undefined && isChained(at);
+  return { by, ack: pairOf(by, field(value, "ack")), at: isAt ? at : undefined };
 }
 
-function readEntry(value: JsonValue): CloseEntry | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const name = textField(value, "by");
-  const by = name === undefined ? undefined : agentName(name);
-  const ack = pairOf(by, field(value, "ack"));
-  const at = field(value, "at");
-  if (by === undefined || ack === undefined) return undefined;
-  if (at === undefined) return { by, ack, at: undefined };
-  const place = pairOf(by, at);
-  return place === undefined || !isChained(place) ? undefined : { by, ack, at: place };
+function handleField(body: JsonValue, name: string): string | undefined {
+  const text = textField(body, name);
+  return text === undefined ? undefined : agentName(text);
 }
 
 function pairOf(by: string | undefined, pair: JsonValue | undefined): Place | undefined {
@@ -130,8 +118,8 @@ function pairOf(by: string | undefined, pair: JsonValue | undefined): Place | un
 /** Where a position in a thread moves with one word of the agent's own chain. Spec of the next wire, 3.4.2. */
 export function moved(position: Place | undefined, word: HistoryLine): Place | undefined {
   if (word.type === "proposal") return word.place;
-  const answer = readAnswer(word);
-  if (answer?.to === "proposal") {
+  const answer = readAnswer(word, "proposal");
+  if (answer !== undefined) {
     if (answer.approves) return answer.ask;
     return position !== undefined && isSamePlace(position, answer.ask) ? undefined : position;
   }

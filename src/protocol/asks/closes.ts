@@ -78,6 +78,7 @@ export function verdictOf(history: History, ask: Ask, { line, close }: CloseLine
 /** What one entry of a close proves of its party. `before` is the line before the close. */
 function entryVerdict(history: History, ask: Ask, entry: CloseEntry, before: ChainPlace): Verdict {
   const { by, ack, at } = entry;
+  if (by === undefined || ack === undefined) return "no";
   if (at === undefined) return looseAnswerVerdict(history, ask, entry, before);
   const unlinked = history.known(before, by, at.seq).filter((place) => !history.linked(place));
   const isKnownBehind = history
@@ -106,15 +107,26 @@ function looseAnswerVerdict(
   { by, ack }: CloseEntry,
   before: ChainPlace,
 ): Verdict {
-  if (ack.seq !== null || isMembersChange(ask.line.body)) return "no";
+  if (by === undefined || ack === undefined || ack.seq !== null) return "no";
+  if (isMembersChange(ask.line.body)) return "no";
   if (history.known(before, by, 0).length > 0) return "no";
   const line = history.loose(ack);
   if (line === undefined) return lacking(ack);
+  const isYes = line.isSigned && booleanField(line.body, "approve") !== false;
+  return isTrue(isYes && line.place.author === by && isLooseAnswer(history, ask, line, before));
+}
+
+/** Whether an ack in no chain means this ask: it names it, or can mean no other. `before` is the line before the close. */
+export function isLooseAnswer(
+  history: History,
+  ask: Ask,
+  line: LooseLine,
+  before: ChainPlace,
+): boolean {
   const { body, thread, type } = line;
-  const isAnswer = type === "ack" && line.isSigned && booleanField(body, "approve") !== false;
-  if (!isAnswer || thread !== ask.line.thread) return "no";
+  if (type !== "ack" || thread !== ask.line.thread) return false;
   const names = ["acks", "answers"].some((name) => textField(body, name) === ask.line.place.id);
-  return isTrue(names || isBareAnswer(history, ask, line, before));
+  return names || isBareAnswer(history, ask, line, before);
 }
 
 /** An ack that names nothing can only mean the one ask that its thread begins with. */
@@ -149,7 +161,7 @@ function outcomeVerdict(history: History, ask: Ask, closed: CloseLine): Verdict 
 function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): Verdict {
   const asked = history.linked(ask.line.place);
   if (asked === undefined) return "no";
-  const acks = close.entries.map(({ ack }) => history.linked(ack));
+  const acks = close.entries.map(({ ack }) => ack && history.linked(ack));
   const hasLeft = history
     .leaves(asked.place.author)
     .some(

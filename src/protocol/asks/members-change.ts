@@ -1,4 +1,4 @@
-import { agentName } from "../../wire/handle.ts";
+import { agentName, rosterProblems } from "../../wire/handle.ts";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../wire/json/json.ts";
 import { isChained, readPlace, type ChainPlace } from "../../wire/places.ts";
 import { booleanField, field } from "../body.ts";
@@ -16,7 +16,7 @@ export interface MembersChange {
   readonly makes: Roster;
 }
 
-/** A roster of one member or two lets nobody be removed. */
+/** In a roster of fewer members, or of fewer that chain, nobody of these is removed. */
 const LEAST_TO_REMOVE = 3;
 
 export function readMembersChange(body: JsonValue): MembersChange | undefined {
@@ -29,7 +29,8 @@ export function readMembersChange(body: JsonValue): MembersChange | undefined {
   return { after, starts, leaves, makes };
 }
 
-function readAfter(value: JsonValue | undefined): number | ChainPlace | undefined {
+/** A change that it follows, as a number or a place. */
+export function readAfter(value: JsonValue | undefined): number | ChainPlace | undefined {
   if (typeof value === "number")
     return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   const place = readPlace(value);
@@ -72,7 +73,11 @@ export function isOneStep(starts: Roster, makes: Roster): boolean {
   const added = [...makes.keys()].filter((handle) => !starts.has(handle));
   const removed = [...starts.keys()].filter((handle) => !makes.has(handle));
   if (added.length + removed.length > 1) return false;
-  if (removed.length > 0 && starts.size < LEAST_TO_REMOVE) return false;
+  const chaining = [...starts.values()].filter((chains) => chains);
+  const isRemovable = (handle: string): boolean =>
+    starts.size >= LEAST_TO_REMOVE &&
+    (starts.get(handle) !== true || chaining.length >= LEAST_TO_REMOVE);
+  if (!removed.every(isRemovable) || rosterProblems([...makes.keys()]).length > 0) return false;
   return [...starts].every(([handle, chains]) => !chains || makes.get(handle) !== false);
 }
 

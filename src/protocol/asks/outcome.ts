@@ -5,10 +5,10 @@ import {
   type ChainPlace,
   type Place,
 } from "../../wire/places.ts";
-import { booleanField, field, textField } from "../body.ts";
-import { readAnswer, type Ask } from "./ask-line.ts";
-import { closesOf, verdictOf, type CloseLine } from "./closes.ts";
-import type { History, HistoryLine } from "./history.ts";
+import { booleanField, field } from "../body.ts";
+import { readAnswer, type Answer, type Ask, type CloseEntry } from "./ask-line.ts";
+import { closesOf, isLooseAnswer, verdictOf, type CloseLine } from "./closes.ts";
+import type { History, LinkedLine } from "./history.ts";
 
 /** What became of an ask. Spec of the next wire, 3.4.3 to 3.4.5. */
 export type Outcome =
@@ -19,7 +19,12 @@ export type Outcome =
       /** Closes that prove nothing. */
       readonly unproved: readonly ChainPlace[];
     }
-  | { readonly is: "approved" | "rejected" | "ended"; readonly close: ChainPlace }
+  | {
+      readonly is: "approved" | "rejected" | "ended";
+      readonly close: ChainPlace;
+      /** With the first valid closes on other branches of a forked chain. */
+      readonly closes: readonly ChainPlace[];
+    }
   /** The asker has forked its chain, and the branches differ. */
   | { readonly is: "disputed"; readonly closes: readonly ChainPlace[] };
 
@@ -50,12 +55,16 @@ export function outcomeOf(history: History, ask: Ask, of?: string): Outcome {
   }
   const valid = [lowest, ...more];
   if (valid.every(({ close }) => close.outcome === lowest.close.outcome))
-    return shown(history, ask, lowest);
+    return shown(history, ask, valid);
   const named = valid.filter(({ line }) => isNamed(history, ask, line.place, of));
   const [standing] = named;
   const isOne = named.every(({ close }) => close.outcome === standing?.close.outcome);
   return standing !== undefined && isOne
-    ? shown(history, ask, standing)
+    ? shown(
+        history,
+        ask,
+        valid.filter(({ close }) => close.outcome === standing.close.outcome),
+      )
     : { is: "disputed", closes: valid.map(({ line }) => line.place) };
 }
 
@@ -66,31 +75,42 @@ function isNamed(history: History, ask: Ask, close: ChainPlace, of: string | und
   return parties.some((party) => history.isNamedBy(party, close));
 }
 
-function shown(history: History, ask: Ask, { line, close }: CloseLine): Outcome {
-  if (close.outcome === "approved") return { is: "approved", close: line.place };
+function shown(history: History, ask: Ask, valid: readonly CloseLine[]): Outcome {
+  const closes = valid.map(({ line }) => line.place);
+  const [first] = valid;
+  const [close] = closes;
+  if (first === undefined || close === undefined) throw new Error("no close");
+  if (first.close.outcome === "approved") return { is: "approved", close, closes };
   const isRejected =
-    close.rejects ||
-    close.entries.some(({ by, ack }) => ask.parties?.includes(by) && rejects(history, ack, ask));
-  return { is: isRejected ? "rejected" : "ended", close: line.place };
+    first.close.rejects ||
+    first.close.entries.some((entry) => isRejection(history, ask, entry, first.line));
+  return { is: isRejected ? "rejected" : "ended", close, closes };
 }
 
-function rejects(history: History, place: Place, ask: Ask): boolean {
-  const line: HistoryLine | undefined = isChained(place)
-    ? history.linked(place)
-    : history.loose(place);
-  if (line === undefined) return false;
-  if (line.type === "proposal") {
-    const countered = readPlace(field(line.body, "counters"));
-    return countered !== undefined && isSamePlace(countered, ask.line.place);
+function isRejection(
+  history: History,
+  ask: Ask,
+  { by, ack }: CloseEntry,
+  { prev }: LinkedLine,
+): boolean {
+  if (by === undefined || ack === undefined || ask.parties?.includes(by) !== true) return false;
+  if (!isChained(ack)) {
+    const loose = history.loose(ack);
+    if (loose === undefined || prev === undefined) return false;
+    const isNo = loose.isSigned && booleanField(loose.body, "approve") === false;
+    return isNo && isLooseAnswer(history, ask, loose, prev);
   }
-  if (line.place.seq === null) {
-    const names = ["acks", "answers"].some(
-      (name) => textField(line.body, name) === ask.line.place.id,
-    );
-    return names && line.type === "ack" && booleanField(line.body, "approve") === false;
-  }
-  const answer = readAnswer(line);
-  return answer?.approves === false && isSamePlace(answer.ask, ask.line.place);
+  const line = history.linked(ack);
+  if (line === undefined || line.thread !== ask.line.thread) return false;
+  const isCounter = ask.is === "proposal" && line.type === "proposal";
+  const named = isCounter
+    ? readPlace(field(line.body, "counters"))
+    : readNo(readAnswer(line, ask.is));
+  return named !== undefined && isSamePlace(named, ask.line.place);
+}
+
+function readNo(answer: Answer | undefined): Place | undefined {
+  return answer?.approves === false ? answer.ask : undefined;
 }
 
 function partyOfLoose(ask: Ask, of: string | undefined): string | undefined {

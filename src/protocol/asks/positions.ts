@@ -15,14 +15,17 @@ export function isPosition(history: History, tip: ChainPlace, ask: Ask): boolean
 
 /** The last answer of an agent to an ask, up to a line of its chain, where it approves. */
 export function lastAnswer(history: History, tip: ChainPlace, ask: Ask): LinkedLine | undefined {
-  const answers = wordsRead(history, tip, ask.line.thread).filter((word) => {
-    const answer = readAnswer(word);
-    if (answer === undefined || answer.to !== ask.is) return false;
-    // Of a proposal the last approving one: whether a later one took it back, the position says.
-    return isSamePlace(answer.ask, ask.line.place) && (ask.is === "request" || answer.approves);
+  const { thread, place } = ask.line;
+  const answers = wordsRead(history, tip, thread).flatMap((word) => {
+    const answer = readAnswer(word, ask.is);
+    return answer !== undefined && isSamePlace(answer.ask, place) ? [{ word, answer }] : [];
   });
-  const last = answers.at(-1);
-  return last !== undefined && readAnswer(last)?.approves === true ? last : undefined;
+  // Of a proposal the last approving one: whether a later one took it back, the position says.
+  const last =
+    ask.is === "request"
+      ? answers.at(-1)
+      : answers.findLast(({ answer: { approves } }) => approves);
+  return last?.answer.approves === true ? last.word : undefined;
 }
 
 export function wordsRead(

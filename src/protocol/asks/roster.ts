@@ -1,7 +1,14 @@
 import { isSamePlace, type ChainPlace } from "../../wire/places.ts";
 import { isMembersChange, readAsk } from "./ask-line.ts";
+import { field } from "../body.ts";
 import type { History } from "./history.ts";
-import { isSameRoster, readMembersChange, rosterThread, type Roster } from "./members-change.ts";
+import {
+  isSameRoster,
+  readAfter,
+  readMembersChange,
+  rosterThread,
+  type Roster,
+} from "./members-change.ts";
 import { outcomeOf } from "./outcome.ts";
 
 /** The first members of an epoch, as the operator has pinned them. */
@@ -21,26 +28,30 @@ export interface RosterInForce {
 /** Who is a member, by the lines that are held. Spec of the next wire, 3.11. */
 export function rosterInForce(history: History, { roster, epoch }: PinnedRoster): RosterInForce {
   let reached: Roster = roster;
-  let after: number | ChainPlace = epoch;
+  let after: readonly (number | ChainPlace)[] = [epoch];
+  const passed: (number | ChainPlace)[] = [epoch];
   const counted: ChainPlace[] = [];
   for (;;) {
-    const [next, other] = approvedAfter(history, after, reached);
+    const [next, other] = after.flatMap((each) => approvedAfter(history, each, reached));
     if (next === undefined || other !== undefined) {
-      const members = new Map(
-        [...reached].filter(([handle]) => !hasLeft(history, handle, counted)),
-      );
-      return { roster: members, after, isForked: other !== undefined };
+      const isMember = (handle: string): boolean => !hasLeft(history, handle, passed, counted);
+      return {
+        roster: new Map([...reached].filter(([handle]) => isMember(handle))),
+        after: after[0] ?? epoch,
+        isForked: other !== undefined,
+      };
     }
     counted.push(...next.leaves);
+    passed.push(...next.closes);
     reached = next.makes;
-    after = next.close;
+    after = next.closes;
   }
 }
 
 interface Applied {
   readonly makes: Roster;
   readonly leaves: readonly ChainPlace[];
-  readonly close: ChainPlace;
+  readonly closes: readonly ChainPlace[];
 }
 
 function approvedAfter(
@@ -59,7 +70,7 @@ function approvedAfter(
     if (typeof after === "number" && !doesStart) return [];
     const outcome = outcomeOf(history, ask);
     if (outcome.is !== "approved") return [];
-    return [{ makes: change.makes, leaves: change.leaves, close: outcome.close }];
+    return [{ makes: change.makes, leaves: change.leaves, closes: outcome.closes }];
   });
 }
 
@@ -68,8 +79,16 @@ function isSameAfter(one: number | ChainPlace, other: number | ChainPlace): bool
   return isSamePlace(one, other);
 }
 
-function hasLeft(history: History, handle: string, counted: readonly ChainPlace[]): boolean {
-  return history
-    .leaves(handle)
-    .some(({ place }) => !counted.some((each) => isSamePlace(each, place)));
+/** Whether a member has left since one of these points, and no change that is applied counts it. */
+function hasLeft(
+  history: History,
+  handle: string,
+  passed: readonly (number | ChainPlace)[],
+  counted: readonly ChainPlace[],
+): boolean {
+  return history.leaves(handle).some(({ place, body }) => {
+    const after = readAfter(field(body, "after"));
+    const isOfThese = after !== undefined && passed.some((each) => isSameAfter(each, after));
+    return isOfThese && !counted.some((each) => isSamePlace(each, place));
+  });
 }

@@ -257,7 +257,7 @@ describe("members", () => {
     const after = rosterInForce(storeOf(lines).history("w"), pinned);
     expect(Object.fromEntries(after.roster)).toEqual(makes);
     expect(after.after).toMatchObject({ id: close[2] });
-    mason.say("shutdown", "", { leave: true });
+    mason.say("shutdown", "", { leave: true, after: close });
     const left = rosterInForce(storeOf([...lines, ...mason.lines]).history("w"), pinned);
     expect(Object.fromEntries(left.roster)).toEqual(starts);
   });
