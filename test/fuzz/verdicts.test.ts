@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RefusalReason } from "../../src/admission/checks.ts";
 import { amount } from "../support/amounts.ts";
 import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
@@ -92,7 +92,7 @@ describe("live, in a replay and in an audit the verdicts are the same", () => {
     for (let log = 0; log < LOGS; log += 1) await randomLogs(SEED + 1_000 + log);
   });
 
-  afterAll(() => {
+  test("each verdict was met, and decisions were made", () => {
     console.log(
       `${decided} decisions;`,
       [...met].map(([verdict, count]) => `${verdict} ${count}`).join(", "),

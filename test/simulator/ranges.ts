@@ -26,13 +26,13 @@ type Amount = readonly [count: number, steps: number];
  * Where the shape of the wire itself changes, CI plays many short ones.
  */
 const RANGES: readonly (Record<RangesPlayed, Amount> & { readonly above: number })[] = [
-  { above: SEEDS_WITHOUT_LOGS_PUT_BACK - 25, "in-ci": [40, 300], "at-night": [5_000, 300] },
-  { above: SEEDS_WITHOUT_REQUESTS, "in-ci": [20, 300], "at-night": [1_000, 300] },
-  { above: SEEDS_WITHOUT_CLAIMS, "in-ci": [25, 300], "at-night": [1_000, 300] },
-  { above: SEEDS_WITHOUT_ARCHIVE, "in-ci": [20, 300], "at-night": [1_000, 300] },
-  { above: SEEDS_WITHOUT_MOVES, "in-ci": [300, 150], "at-night": [1_000, 300] },
-  { above: SEEDS_WITHOUT_MEMBERS, "in-ci": [300, 150], "at-night": [1_000, 300] },
-  { above: SEEDS_WITHOUT_HOSTS, "in-ci": [300, 150], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_LOGS_PUT_BACK - 6, "in-ci": [12, 300], "at-night": [5_000, 300] },
+  { above: SEEDS_WITHOUT_REQUESTS, "in-ci": [6, 300], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_CLAIMS, "in-ci": [8, 300], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_ARCHIVE, "in-ci": [6, 300], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_MOVES, "in-ci": [60, 150], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_MEMBERS, "in-ci": [60, 150], "at-night": [1_000, 300] },
+  { above: SEEDS_WITHOUT_HOSTS, "in-ci": [60, 150], "at-night": [1_000, 300] },
 ];
 
 export function rangesPlayed(when: RangesPlayed): SeedRange[] {
