@@ -1,0 +1,171 @@
+import {
+  LOCK_WAIT_MS,
+  lookOf,
+  openUnlessObstructed,
+  StorageError,
+  stillNamed,
+  type Disk,
+  type DiskFile,
+} from "../storage/disk/disk.ts";
+import { endsLine, joinLines, LINE_END, wholeLines } from "../storage/disk/line-splitter.ts";
+import { parseObject } from "../wire/json/json.ts";
+
+/** A line of our chain, as it was signed. */
+export interface OwnLine {
+  readonly seq: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Our chain, as the store has it. */
+export interface OwnChain {
+  /** Number of the last line that is committed. */
+  readonly last: number;
+  /** Lines behind a number, in order. */
+  after(seq: number, limit: number): readonly OwnLine[];
+}
+
+/** Files of ours in one place of the wire, which together hold our chain, or those lines that belong there. */
+export interface Carrier {
+  /** The one that is written, and all others that may hold lines: archived parts, files of an earlier roster. */
+  readonly path: string;
+  readonly others: readonly string[];
+  readonly mode: number;
+  /** Without it every line belongs there. */
+  readonly takes?: (line: OwnLine) => boolean;
+}
+
+/** How far a carrier holds our chain, while its files look so; plain JSON. It only saves work. */
+export interface Published {
+  readonly through: number;
+  /** What each file looked like. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Of one append. */
+const MOST_LINES = 1_000;
+const MOST_BYTES = 1024 * 1024;
+
+/**
+ * Appends to a carrier what it lacks of our chain, in order, and syncs it. Never cuts, never rewrites. A
+ * failure leaves a part of it there: the next call appends the rest. Spec of the next wire, 4.7.
+ *
+ * @param before is told the number of the last line of each append first: its mark is on disk then
+ * @throws StorageError
+ */
+export function publish(
+  disk: Disk,
+  carrier: Carrier,
+  chain: OwnChain,
+  known: Published | undefined,
+  before: (last: OwnLine) => void,
+): Published {
+  const files = [carrier.path, ...carrier.others];
+  const isKnown =
+    known !== undefined && files.every((path) => lookOf(disk, path) === known.files[path]);
+  const held = isKnown ? undefined : linesHeld(disk, files, chain);
+  const takes = (line: OwnLine): boolean =>
+    held?.has(line.seq) !== true && (carrier.takes?.(line) ?? true);
+  let through = isKnown ? known.through : 0;
+  while (through < chain.last) {
+    const page = chain.after(through, MOST_LINES);
+    const end = page.at(-1);
+    if (end === undefined) break;
+    for (const lines of appends(page.filter(takes))) append(disk, carrier, lines, before);
+    through = end.seq;
+  }
+  const looks = files.map((path) => [path, lookOf(disk, path)] as const);
+  return { through, files: Object.fromEntries(looks) };
+}
+
+/** Which lines of our chain are in these files, byte for byte. */
+function linesHeld(disk: Disk, files: readonly string[], chain: OwnChain): Numbers {
+  const held = new Numbers(chain.last);
+  for (const path of files) {
+    const file = openUnlessObstructed(disk, path);
+    if (file === undefined || file === "obstructed") continue;
+    try {
+      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+        const seq = bytes === undefined ? undefined : numberOf(bytes);
+        if (bytes === undefined || seq === undefined || seq > chain.last || held.has(seq)) continue;
+        const [own] = chain.after(seq - 1, 1);
+        if (own?.seq === seq && Buffer.compare(own.bytes, bytes) === 0) held.add(seq);
+      }
+    } finally {
+      file.close();
+    }
+  }
+  return held;
+}
+
+function numberOf(line: Uint8Array): number | undefined {
+  const parsed = parseObject(line);
+  const seq = parsed.ok ? parsed.value["seq"] : undefined;
+  return typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 1 ? seq : undefined;
+}
+
+/** Numbers from 1, a bit each. */
+class Numbers {
+  readonly #bits: Uint8Array;
+
+  constructor(largest: number) {
+    this.#bits = new Uint8Array((largest >> 3) + 1);
+  }
+
+  has(number: number): boolean {
+    return (((this.#bits[number >> 3] ?? 0) >> (number & 7)) & 1) === 1;
+  }
+
+  add(number: number): void {
+    this.#bits[number >> 3] = (this.#bits[number >> 3] ?? 0) | (1 << (number & 7));
+  }
+}
+
+/** Lines in portions that are appended at once. */
+function* appends(lines: readonly OwnLine[]): Generator<readonly OwnLine[]> {
+  let portion: OwnLine[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    portion.push(line);
+    bytes += line.bytes.length;
+    if (bytes < MOST_BYTES) continue;
+    yield portion;
+    portion = [];
+    bytes = 0;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+function append(
+  disk: Disk,
+  { path, mode }: Carrier,
+  lines: readonly OwnLine[],
+  before: (last: OwnLine) => void,
+): void {
+  const last = lines.at(-1);
+  if (last === undefined) return;
+  before(last);
+  const file = openLocked(disk, path, mode);
+  try {
+    const bytes = joinLines(lines.map((line) => line.bytes));
+    const isWhole = endsLine(file, file.stat().size);
+    file.append(isWhole ? bytes : Buffer.concat([LINE_END, bytes]));
+    file.datasync();
+  } finally {
+    file.close();
+  }
+}
+
+/** Its lock is held by who archives it too: what has lost its name meanwhile is not written. */
+function openLocked(disk: Disk, path: string, mode: number): DiskFile {
+  const file = disk.open(path, "append", mode);
+  let isOurs = false;
+  try {
+    isOurs = file.lock(LOCK_WAIT_MS) && stillNamed(disk, file);
+    if (isOurs) return file;
+  } finally {
+    if (!isOurs) file.close();
+  }
+  throw new StorageError("locked", path, "another program keeps it locked, or has just moved it", {
+    hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+  });
+}
