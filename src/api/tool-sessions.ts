@@ -1,7 +1,7 @@
 import type { Marks } from "../protocol/receipts/mail.ts";
 
 /** Tools that agents run in, as `hook` and `integrate` name them. Spec 8.3. */
-export const TOOLS = ["claude", "codex", "gemini", "opencode", "copilot"] as const;
+export const TOOLS = ["claude", "codex", "gemini", "opencode", "copilot", "qwen"] as const;
 export type Tool = (typeof TOOLS)[number];
 
 /**
@@ -47,6 +47,8 @@ export type WakeWay =
       readonly keys: Pane | undefined;
     }
   | ({ readonly by: "tmux" } & Pane)
+  /** The socket on which Qwen Code takes messages, and what admits the programs that the session has started. */
+  | { readonly by: "qwen"; readonly socket: string; readonly token: string }
   /** The session is not reached: its person is told, on the desktop. */
   | { readonly by: "desktop" };
 

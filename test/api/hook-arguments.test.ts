@@ -19,6 +19,7 @@ describe("is read as it was sent", () => {
     const ways = [
       undefined,
       { by: "tmux", ...pane },
+      { by: "qwen", socket: "/run/7.sock", token: "0a" },
       { ...codex, home: "/home/user/.codex", newest: "01a2", terminals: [PROCESS], keys: pane },
       { ...codex, home: undefined, terminals: [], keys: undefined },
       {
@@ -65,6 +66,7 @@ describe("is refused", () => {
     ["a process id that is a fraction", { process: { pid: 1.5, started: "1" } }],
     ["a way to wake that is not known", { wake: { by: "keys" } }],
     ["a pane without its server", { wake: { by: "tmux", pane: "%1" } }],
+    ["a socket without what admits us", { wake: { by: "qwen", socket: "/run/7.sock" } }],
     ["a way without its program", { wake: { ...CODEX, program: undefined } }],
     ["a home that is no text", { wake: { ...CODEX, home: 1 } }],
     ["a way without its terminals", { wake: { ...CODEX, terminals: undefined } }],

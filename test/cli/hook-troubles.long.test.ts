@@ -89,6 +89,7 @@ test.each(["project", "home"])(
 
 test.each([
   ["gemini", ".gemini/settings.json", 5_000],
+  ["qwen", ".qwen/settings.json", 5],
   ["codex", ".codex/hooks.json", 3],
   ["claude", ".claude/settings.json", 5],
 ])("timeouts of %s that eight hooks at once do not keep are named", async (tool, file, short) => {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { parse as parseJson } from "jsonc-parser";
 import { getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { JOINABLE } from "../../src/agents/integrate/integration.ts";
 import type { IntegrateView } from "../../src/cli/integrate/run-integrate.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
@@ -79,6 +80,7 @@ const HOOK_FILES = {
   codex: [".codex/hooks.json", "Stop"],
   gemini: [".gemini/settings.json", "AfterAgent"],
   copilot: [".github/copilot/settings.local.json", "Stop"],
+  qwen: [".qwen/settings.json", "Stop"],
 } as const;
 const WITH_HOOKS = Object.keys(HOOK_FILES) as (keyof typeof HOOK_FILES)[];
 
@@ -287,27 +289,25 @@ describe("one session, one agent", () => {
 });
 
 describe("where keys and settings are elsewhere", () => {
-  test.each(["claude", "codex", "gemini", "opencode", "copilot", "cursor"])(
-    "%s: the entry carries where the keys are",
-    async (tool) => {
-      const env = { XDG_STATE_HOME: machine.env["XDG_STATE_HOME"] ?? join(home, "state dir") };
-      const { files } = await joins({ env }, tool, "forge");
-      const text = files.map(({ path }) => textOf(path)).join("\n");
-      expect(text).toContain(`XDG_STATE_HOME=${env.XDG_STATE_HOME}`);
-    },
-  );
+  test.each(JOINABLE)("%s: the entry carries where the keys are", async (tool) => {
+    const env = { XDG_STATE_HOME: machine.env["XDG_STATE_HOME"] ?? join(home, "state dir") };
+    const { files } = await joins({ env }, tool, "forge");
+    const text = files.map(({ path }) => textOf(path)).join("\n");
+    expect(text).toContain(`XDG_STATE_HOME=${env.XDG_STATE_HOME}`);
+  });
 
   test.each([
     ["claude", "CLAUDE_CONFIG_DIR", ["settings.json", ".claude.json", "CLAUDE.md"]],
     ["codex", "CODEX_HOME", ["config.toml", "hooks.json", "AGENTS.md"]],
     ["gemini", "GEMINI_CLI_HOME", [".gemini/settings.json", ".gemini/GEMINI.md"]],
+    ["qwen", "QWEN_HOME", ["settings.json", "QWEN.md", "skills/deaddrop/SKILL.md"]],
     ["copilot", "COPILOT_HOME", ["settings.json", "mcp-config.json", "copilot-instructions.md"]],
   ])("%s: the person's files are in %s", async (tool, variable, names) => {
     const folder = join(machine.root, "elsewhere");
     const env = { [variable]: folder };
     await joins({ env }, tool, "forge", "--scope", "user");
     for (const name of names) expect([name, existsSync(join(folder, name))]).toEqual([name, true]);
-    for (const name of [".claude", ".claude.json", ".codex", ".gemini", ".copilot"]) {
+    for (const name of [".claude", ".claude.json", ".codex", ".gemini", ".copilot", ".qwen"]) {
       expect([name, existsSync(join(home, name))]).toEqual([name, false]);
     }
     await integrate({ env }, tool, "--remove", "--as", "forge");

@@ -46,6 +46,7 @@ const TOOLS = [
   ["gemini", ".agents"],
   ["opencode", ".opencode"],
   ["cursor", ".cursor"],
+  ["qwen", ".qwen"],
   ["copilot", ".github"],
 ] as const;
 

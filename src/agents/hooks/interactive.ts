@@ -1,8 +1,9 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import type { SessionProcess, Tool } from "../../api/tool-sessions.ts";
+import { QWEN_SOCKET } from "./session-place.ts";
 
 /** Arguments with which a tool runs one prompt and ends. */
-const ONE_PROMPT: { readonly [T in Tool]: RegExp } = {
+const ONE_PROMPT: { readonly [T in Tool]?: RegExp } = {
   claude: /^(?:-p|--print)$/u,
   codex: /^(?:exec|e|review)$/u,
   gemini: /^(?:-p|--prompt(?:=.*)?)$/u,
@@ -22,8 +23,10 @@ export function isInteractive(
 ): boolean {
   // Claude Code says what has started it: `sdk-cli` for `claude -p`, `sdk-ts` and others for programs.
   if (tool === "claude" && env["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk") === true) return false;
+  // Qwen Code has a socket for messages where a person sees it.
+  if (tool === "qwen") return env[QWEN_SOCKET] !== undefined;
   if (owner === undefined) return true;
-  if (argumentsOf(owner).some((word) => ONE_PROMPT[tool].test(word))) return false;
+  if (argumentsOf(owner).some((word) => ONE_PROMPT[tool]?.test(word))) return false;
   // These take a prompt from a pipe, too.
   return !["gemini", "copilot"].includes(tool) || !isInputPiped(owner);
 }

@@ -5,11 +5,20 @@ import { sessionOwner } from "./session-owner.ts";
 /** Where a session is, as far as its hook can tell; what is undefined stays as it was. Spec 8.3. */
 export type SessionPlace = Pick<HookEvent, "process" | "wake">;
 
+/** Where Qwen Code takes messages, in the environment of what it starts in a terminal. */
+export const QWEN_SOCKET = "QWEN_CODE_MESSAGING_SOCKET";
+const QWEN_TOKEN = "QWEN_CODE_MESSAGING_TOKEN";
+
 /** @param env of the hook: the tool's own, unless the tool has a process in the background. */
 export function sessionPlace(tool: Tool, moment: Moment, env: NodeJS.ProcessEnv): SessionPlace {
   const process = sessionOwner();
   const keys = paneOf(env);
   if (tool === "codex") return codexPlace(process, { moment, env, keys });
+  const { [QWEN_SOCKET]: socket, [QWEN_TOKEN]: token } = env;
+  if (tool === "qwen") {
+    const isOpen = socket !== undefined && token !== undefined;
+    return { process, wake: isOpen ? { by: "qwen", socket, token } : undefined };
+  }
   // A waiter of the tool's own is better than keys.
   const hasWaiter = tool === "claude" || tool === "opencode";
   return { process, wake: hasWaiter || keys === undefined ? undefined : { by: "tmux", ...keys } };

@@ -26,8 +26,8 @@ const LIKE_CLAUDE = {
 } as const;
 
 /**
- * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, OpenCode 1.18.33 and Copilot CLI 1.0.102;
- * OpenCode's plugin is ours and speaks as Claude Code does. Spec 8.3.
+ * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, OpenCode 1.18.33, Copilot CLI 1.0.102 and
+ * Qwen Code 0.24.4; OpenCode's plugin is ours and speaks as Claude Code does. Spec 8.3.
  */
 const HOOKS: { readonly [T in Tool]: ToolHooks } = {
   claude: { moments: LIKE_CLAUDE, goOn: "block" },
@@ -44,6 +44,7 @@ const HOOKS: { readonly [T in Tool]: ToolHooks } = {
   },
   opencode: { moments: LIKE_CLAUDE, goOn: "block" },
   copilot: { moments: LIKE_CLAUDE, goOn: "block" },
+  qwen: { moments: LIKE_CLAUDE, goOn: "block" },
 };
 
 /** What tools call the source of a session that does not go on from an earlier one. */

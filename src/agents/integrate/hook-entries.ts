@@ -11,22 +11,18 @@ export interface FoundHook {
 }
 
 /** Where our hooks are among those of one event. */
-export function oursAmong(
-  groups: unknown,
-  isOurs: (hook: unknown) => boolean,
-): Omit<FoundHook, "event">[] {
+export function oursAmong(groups: unknown, tool: string): Omit<FoundHook, "event">[] {
   return listOf(groups).flatMap((each, group) =>
     listOf(field(each, "hooks")).flatMap((hook, index) =>
-      isOurs(hook) ? [{ group, index, hook }] : [],
+      isHookOf(tool, hook) ? [{ group, index, hook }] : [],
     ),
   );
 }
 
 /** Our hooks in a file of that tool. */
 export function hooksIn(disk: Disk, path: string, tool: Joinable): FoundHook[] {
-  const isOurs = (hook: unknown): boolean => isHookOf(tool, hook);
   return Object.entries(json(disk, path)["hooks"] ?? {}).flatMap(([event, groups]) =>
-    oursAmong(groups, isOurs).map((found) => ({ event, ...found })),
+    oursAmong(groups, tool).map((found) => ({ event, ...found })),
   );
 }
 
@@ -56,9 +52,35 @@ export function notApproved(tool: Joinable, folder: string, missing: string): To
   };
 }
 
-export function switchedOff(tool: Joinable, path: string, setting: string): ToolTrouble {
-  return {
-    problem: `${tool} runs no hooks: ${path} switches them off with ${setting}`,
-    fix: `take ${setting} out of ${path}`,
+/** The settings of a tool with our hooks in them. */
+interface HookSettings {
+  readonly tool: Joinable;
+  readonly path: string;
+  /** Those of the person, and the folder that these are of. */
+  readonly user: string;
+  readonly folder: string;
+  readonly isApproved: boolean;
+  /** What approves them. */
+  readonly missing: string;
+  /** The setting that switches hooks off. */
+  readonly off?: readonly [names: readonly string[], value: boolean];
+  readonly unit?: "seconds" | "milliseconds";
+}
+
+/** What keeps a tool from running our hooks. */
+export function hookTroubles(disk: Disk, at: HookSettings): ToolTrouble[] {
+  const { tool, path, off: [names, value] = [["disableAllHooks"], true] } = at;
+  const setting = names.join(".");
+  const file = [path, at.user].find(
+    (each) => names.reduce<unknown>(field, json(disk, each)) === value,
+  );
+  const switchedOff = {
+    problem: `${tool} runs no hooks: ${file} switches them off with ${setting}`,
+    fix: `take ${setting} out of ${file}`,
   };
+  return [
+    ...(at.isApproved ? [] : [notApproved(tool, at.folder, at.missing)]),
+    ...(file === undefined ? [] : [switchedOff]),
+    ...shortTimeouts(tool, path, hooksIn(disk, path, tool), at.unit),
+  ];
 }

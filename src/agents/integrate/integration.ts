@@ -115,7 +115,7 @@ function shellLine(words: readonly string[]): string {
 }
 
 /** Every version of ours has this in its words, whichever way `deaddrop` is run. */
-export function isHookOf(tool: Joinable, words: unknown): boolean {
+export function isHookOf(tool: string, words: unknown): boolean {
   return new RegExp(`deaddrop[^|]*hook\\W+${tool}\\b`, "u").test(JSON.stringify(words) ?? "");
 }
 

@@ -28,7 +28,6 @@ export interface HookEntry {
   readonly hooks: readonly object[];
   /** What a group of ours has beside its hooks. */
   readonly group?: object;
-  isOurs(hook: unknown): boolean;
 }
 
 /** Our part of a file. */
@@ -63,7 +62,10 @@ export function jsonEdit(
       );
     },
     take: (text) => {
-      const withoutAll = hooks.reduce(withoutHooks, checked(text, path));
+      const withoutAll = hooks.reduce(
+        (now, { event }) => withoutHooks(now, event, owner.tool),
+        checked(text, path),
+      );
       const rest = [...entries, ...rules].reduce(withoutEntry, withoutAll);
       const isOnlyOurs = rest !== text && isEmpty(valueAt(rest, [])) && !/\/[/*]/u.test(rest);
       return isOnlyOurs ? undefined : checked(rest, path);
@@ -125,7 +127,7 @@ function without(text: string, at: JSONPath): string {
 /** Ours are replaced where they are, among those of the person; else they get a group of their own. */
 function withHooks(
   text: string,
-  { event, hooks, group = {}, isOurs }: HookEntry,
+  { event, hooks, group = {} }: HookEntry,
   of: { readonly path: string; readonly owner: Owner },
 ): string {
   const path = ["hooks", event];
@@ -133,7 +135,7 @@ function withHooks(
   if (there !== undefined && !Array.isArray(there)) {
     throw unreadable(of.path, `${path.join(".")} is not a list`);
   }
-  const found = oursAmong(there, isOurs);
+  const found = oursAmong(there, of.owner.tool);
   if (found.some(({ hook }) => isOfAnother(hook, of.owner))) {
     throw boundElsewhere(of.path, [of.owner.tool]);
   }
@@ -175,9 +177,9 @@ function hooksAt(
     .reduceRight((now, index) => changed(now, [...at, index], undefined, false), added);
 }
 
-function withoutHooks(text: string, { event, isOurs }: HookEntry): string {
+function withoutHooks(text: string, event: string, tool: string): string {
   const path = ["hooks", event];
-  return oursAmong(valueAt(text, path), isOurs).reduceRight(withoutHook(path), text);
+  return oursAmong(valueAt(text, path), tool).reduceRight(withoutHook(path), text);
 }
 
 /** Without one hook; a group of ours goes with its last hook. */

@@ -1,5 +1,6 @@
 import { boundElsewhere, unreadable, type FileEdit, type Owner } from "./file-edit.ts";
-import { isOfAnother } from "./integration.ts";
+import { isOfAnother, ownerOf, type Joining } from "./integration.ts";
+import { join } from "node:path";
 
 /**
  * A file that is ours alone. `mark`: what every version of ours has in it;
@@ -25,4 +26,10 @@ export function wholeFile(
     },
     take: (text) => (text.includes(file.mark) ? undefined : text),
   };
+}
+
+/** Our skill in a folder of skills. */
+export function skillEdit(at: Joining, ...folder: readonly string[]): FileEdit {
+  const path = join(...folder, "deaddrop", "SKILL.md");
+  return wholeFile(path, ownerOf(at), { text: at.skill, mark: "name: deaddrop" });
 }

@@ -59,8 +59,11 @@ function listed(given: Given): SessionProcess {
 }
 
 function wakeWay(given: Given): WakeWay {
-  const by = needed(given, "by", oneOf(["codex", "tmux"]));
+  const by = needed(given, "by", oneOf(["codex", "tmux", "qwen"]));
   if (by === "tmux") return { by, ...paneOf(given) };
+  if (by === "qwen") {
+    return { by, socket: needed(given, "socket", text), token: needed(given, "token", text) };
+  }
   const { home, keys, newest } = given;
   return {
     by,

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pane, SessionName, WakeWay } from "../../api/tool-sessions.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
@@ -23,6 +25,8 @@ export function reachSession(way: WakeWay, name: SessionName, text: string): Pro
       return beginTurn(way, name, text);
     case "tmux":
       return typeInto(way, name, text);
+    case "qwen":
+      return sendMessage(way, name, text);
     case "desktop":
       return showOnDesktop(text);
   }
@@ -77,6 +81,26 @@ async function isUntouched(
   const seconds = times.split("\n").filter(Boolean).map(Number);
   // They are cut to whole seconds.
   return seconds.every((at) => Date.now() - (at + 1) * SECOND_MS > UNTOUCHED_MS);
+}
+
+/** A message that is not addressed to the session on the screen is dropped there. */
+function sendMessage(
+  { socket, token }: WakeWay & { readonly by: "qwen" },
+  { session }: SessionName,
+  text: string,
+): Promise<boolean> {
+  const message = { role: "user", content: text };
+  const to = { msgId: randomUUID(), toSessionId: session, fromName: "deaddrop" };
+  const lines = [
+    { msgV: 1, type: "auth", token },
+    { msgV: 1, type: "user", ...to, message },
+  ].map((line) => `${JSON.stringify(line)}\n`);
+  return new Promise((resolve) => {
+    const connection = connect(socket, () => connection.end(lines.join("")));
+    connection.setTimeout(WAKER_LIMIT_MS, () => connection.destroy(new Error("no answer")));
+    connection.resume().once("close", (hasFailed) => resolve(!hasFailed));
+    connection.on("error", () => undefined);
+  });
 }
 
 async function showOnDesktop(text: string): Promise<boolean> {

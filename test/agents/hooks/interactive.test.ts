@@ -60,9 +60,10 @@ test("in a terminal every tool is, unless it runs one prompt", async ({ skip }) 
   skip(WHY_NOT !== undefined, WHY_NOT);
   const owner = await processWith([], true);
   for (const tool of TOOLS) {
-    expect(isInteractive(tool, owner, {})).toBe(true);
+    expect(isInteractive(tool, owner, { QWEN_CODE_MESSAGING_SOCKET: "/s" })).toBe(true);
   }
   expect(isInteractive("gemini", await processWith(["-p", "hi"], true), {})).toBe(false);
+  expect(isInteractive("qwen", owner, {})).toBe(false);
 });
 
 test("Claude Code says itself what has started it", () => {

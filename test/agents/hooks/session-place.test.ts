@@ -100,7 +100,11 @@ describe("a session of a tool that is not Codex", () => {
       opencode: undefined,
       gemini: pane,
       copilot: pane,
+      qwen: undefined,
     });
+    const inbox = { QWEN_CODE_MESSAGING_SOCKET: "/run/7.sock", QWEN_CODE_MESSAGING_TOKEN: "0a" };
+    const { wake } = sessionPlace("qwen", "call", { ...TERMINAL, ...inbox });
+    expect(wake).toEqual({ by: "qwen", socket: "/run/7.sock", token: "0a" });
     for (const tool of tools) {
       expect(sessionPlace(tool, "call", {}).process).toEqual(sessionOwner());
     }

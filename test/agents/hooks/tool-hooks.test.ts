@@ -12,6 +12,7 @@ const RECORDED = [
   ["codex", "codex-0.169.0"],
   ["gemini", "gemini-0.61.0"],
   ["copilot", "copilot-1.0.102"],
+  ["qwen", "qwen-0.24.4"],
 ] as const;
 
 /** The events that concern us; all others are passed over. */

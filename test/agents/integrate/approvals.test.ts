@@ -153,6 +153,17 @@ test("copilot trusts a folder by itself or with one above it, where it remembers
   expect(machine().joined("copilot", "user")()).toEqual([]);
 });
 
+test("qwen trusts every folder, unless its person has it ask", () => {
+  const { project, home, write, joined } = machine();
+  const missing = joined("qwen");
+  expect(missing()).toEqual([]);
+  const security = { folderTrust: { enabled: true } };
+  write(join(home, ".qwen/settings.json"), JSON.stringify({ security }));
+  expect(missing()).toHaveLength(1);
+  write(join(home, ".qwen/trustedFolders.json"), JSON.stringify({ [project]: "TRUST_FOLDER" }));
+  expect(missing()).toEqual([]);
+});
+
 test("opencode asks nothing, and a state that cannot be read approves nothing", () => {
   const { home, write, joined } = machine();
   expect(joined("opencode")()).toEqual([]);

@@ -58,7 +58,7 @@ describe("a hook with a daemon", () => {
   });
 
   // The process that runs the tests is not in a terminal, which counts for some of them.
-  const seen = TOOLS.filter((tool) => !["gemini", "copilot"].includes(tool));
+  const seen = TOOLS.filter((tool) => !["gemini", "copilot", "qwen"].includes(tool));
   test.each(seen)("%s is asked to go on once for a message that cannot wait", async (tool) => {
     const wire = quietWire();
     await wire.daemon("forge");
@@ -89,6 +89,7 @@ describe("a hook with a daemon", () => {
       { tool: "claude", env: { CLAUDE_CODE_ENTRYPOINT: "sdk-cli" } },
       { tool: "gemini" },
       { tool: "copilot" },
+      { tool: "qwen" },
     ] as const;
     for (const each of runs) {
       expect(await hook(wire, { ...each, moment: "stop" })).toBeUndefined();

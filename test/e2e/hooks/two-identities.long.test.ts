@@ -41,6 +41,7 @@ const ALSO_OPENED: Readonly<Record<CodingTool, readonly HowOpened[]>> = {
   gemini: [{ args: ["--resume", "latest", ...HABITS.gemini.args] }],
   opencode: [{ args: ["--continue"], isReady: /ctrl\+p commands/u }],
   copilot: [{ args: ["--continue", ...HABITS.copilot.args] }],
+  qwen: [{ args: ["--continue", ...HABITS.qwen.args] }],
 };
 
 const wires: LiveWire[] = [];

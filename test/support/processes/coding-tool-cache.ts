@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { CONDITION_LIMIT_MS } from "../hang-guard.ts";
 
-export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode", "copilot"] as const;
+export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode", "copilot", "qwen"] as const;
 export type CodingTool = (typeof CODING_TOOLS)[number];
 
 /** What the tests were written with. */
@@ -14,6 +14,7 @@ const PACKAGES: Readonly<Record<CodingTool, readonly [name: string, version: str
   gemini: ["@google/gemini-cli", "0.61.0"],
   opencode: ["opencode-ai", "1.18.33"],
   copilot: ["@github/copilot", "1.0.102"],
+  qwen: ["@qwen-code/qwen-code", "0.24.4"],
 };
 
 /**

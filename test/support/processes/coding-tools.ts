@@ -13,6 +13,7 @@ export const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
   gemini: (name) => `mcp_deaddrop_${name}`,
   opencode: (name) => `deaddrop_${name}`,
   copilot: (name) => `deaddrop-${name}`,
+  qwen: (name) => `mcp__deaddrop__${name}`,
 };
 
 const MODELS: Readonly<Record<CodingTool, string>> = {
@@ -21,6 +22,7 @@ const MODELS: Readonly<Record<CodingTool, string>> = {
   gemini: "gemini-generate-content",
   opencode: "anthropic-messages",
   copilot: "anthropic-messages",
+  qwen: "anthropic-messages",
 };
 
 /** What a model that follows a script has been asked, each request as text. */
@@ -182,6 +184,19 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       COPILOT_MODEL: "claude-sonnet-4.5",
     };
   },
+  qwen({ home, projects, port, isUntrusted = false }) {
+    json(join(home, ".qwen", "settings.json"), {
+      security: { auth: { selectedType: "anthropic" }, folderTrust: { enabled: true } },
+      general: { enableAutoUpdate: false, disableAutoUpdate: true },
+      privacy: { usageStatisticsEnabled: false },
+    });
+    const trusted = projects.map((each) => [each, "TRUST_FOLDER"]);
+    if (!isUntrusted) json(join(home, ".qwen", "trustedFolders.json"), Object.fromEntries(trusted));
+    return {
+      ...{ ANTHROPIC_API_KEY: "dummy", ANTHROPIC_MODEL: "claude-sonnet-4.5" },
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+    };
+  },
 };
 
 /** Our server in the tool's own files, as docs/agents.md has it. */
@@ -211,6 +226,11 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
   copilot({ project }, server) {
     json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
   },
+  qwen({ project }, server) {
+    json(join(project, ".qwen", "settings.json"), {
+      mcpServers: { deaddrop: { ...server, trust: true } },
+    });
+  },
 };
 
 /** How it is run without a person. */
@@ -225,6 +245,7 @@ export const ALONE: Readonly<
   gemini: (prompt) => ({ argv: ["-p", prompt], input: "" }),
   opencode: (prompt) => ({ argv: ["run"], input: prompt }),
   copilot: (prompt) => ({ argv: ["-p", prompt, "--allow-all-tools"], input: "" }),
+  qwen: (prompt) => ({ argv: ["-p", prompt], input: "" }),
 };
 
 function json(path: string, value: object): void {

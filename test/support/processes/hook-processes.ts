@@ -16,6 +16,7 @@ export const EVENTS: Readonly<Record<Tool, HookNames>> = {
   gemini: names("BeforeAgent", "AfterTool", "AfterAgent"),
   opencode: names("UserPromptSubmit", "PostToolUse", "Stop"),
   copilot: names("UserPromptSubmit", "PostToolUse", "Stop"),
+  qwen: names("UserPromptSubmit", "PostToolUse", "Stop"),
 };
 
 interface HookNames {

@@ -74,6 +74,13 @@ export const HABITS: Readonly<Record<CodingTool, Habits>> = {
     shellCall: (command) =>
       `bash ${JSON.stringify({ command, description: "x", initial_wait: 600 })}`,
   },
+  qwen: {
+    args: ["--approval-mode=yolo"],
+    asks: { screen: /Do you trust this folder/u, yes: () => "Enter" },
+    isReady: /Type your message/u,
+    quit: "/quit",
+    shellCall: (command) => `run_shell_command ${JSON.stringify({ command, description: "x" })}`,
+  },
 };
 
 /** A project whose tool has been set up by its person, and not yet joined to the wire. */

@@ -11,7 +11,7 @@ import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { copilot } from "./copilot.ts";
 import { cursor } from "./cursor.ts";
-import { gemini } from "./gemini.ts";
+import { gemini, qwen } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
 
 /** All tools that can be joined. Spec 8.3. */
@@ -21,6 +21,7 @@ export const CODING_TOOLS: { readonly [T in Joinable]: CodingTool } = {
   gemini,
   opencode,
   copilot,
+  qwen,
   cursor,
 };
 

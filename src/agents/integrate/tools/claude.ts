@@ -1,12 +1,11 @@
 import { basename, dirname, join } from "node:path";
 import { jsonEdit, type HookEntry, type JsonEntry } from "../json-entries.ts";
-import { hooksIn, notApproved, shortTimeouts, switchedOff } from "../hook-entries.ts";
+import { hookTroubles } from "../hook-entries.ts";
 import {
   commandOf,
   ownerOf,
   HOOK_SECONDS,
   hookLine,
-  isHookOf,
   waiterLine,
   type CodingTool,
   type Joining,
@@ -16,7 +15,7 @@ import {
 import { sandboxLeft, sandboxLimit } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { field, json } from "../tool-state.ts";
-import { wholeFile } from "../whole-file.ts";
+import { skillEdit } from "../whole-file.ts";
 
 /** A waiter waits as long as it may; the tool takes no more than this as a timer. */
 const WAITER_SECONDS = 2_000_000;
@@ -51,10 +50,7 @@ export const claude: CodingTool = {
           hooks: hooks(at),
           rules: rules(),
         }),
-        wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), ownerOf(at), {
-          text: at.skill,
-          mark: "name: deaddrop",
-        }),
+        skillEdit(at, folder, "skills"),
         blockEdit(instructions),
       ],
       left: [
@@ -91,7 +87,6 @@ function hooks(at: Joining): HookEntry[] {
   return EVENTS.map((event) => ({
     event,
     hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook],
-    isOurs: (item) => isHookOf("claude", item),
   }));
 }
 
@@ -125,13 +120,11 @@ function settingsTroubles(place: Place, path: string): ToolTrouble[] {
   const isUsers = dirname(path) === user.folder;
   const folder = dirname(dirname(path));
   const missing = "start claude there, and accept its trust question and the server deaddrop";
-  const files = [...new Set([path, join(user.folder, "settings.json")])];
-  const off = files.find((each) => json(disk, each)["disableAllHooks"] === true);
+  const own = join(user.folder, "settings.json");
+  const at = { path, user: own, folder, isApproved: isUsers || isApproved(place, folder), missing };
   return [
-    ...(isUsers || isApproved(place, folder) ? [] : [notApproved("claude", folder, missing)]),
-    ...(off === undefined ? [] : [switchedOff("claude", off, "disableAllHooks")]),
-    ...shortTimeouts("claude", path, hooksIn(disk, path, "claude")),
-    ...(isSandboxClosed(place, files) ? [sandboxLimit("claude")] : []),
+    ...hookTroubles(disk, { tool: "claude", ...at }),
+    ...(isSandboxClosed(place, [path, own]) ? [sandboxLimit("claude")] : []),
   ];
 }
 

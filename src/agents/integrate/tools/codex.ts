@@ -9,7 +9,6 @@ import {
   ownerOf,
   HOOK_SECONDS,
   hookLine,
-  isHookOf,
   PLACE_VARIABLES,
   type CodingTool,
   type Joining,
@@ -20,7 +19,7 @@ import { sandboxLeft, sandboxLimit } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { tomlServer } from "../toml-server.ts";
 import { field, toml } from "../tool-state.ts";
-import { wholeFile } from "../whole-file.ts";
+import { skillEdit } from "../whole-file.ts";
 
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** Codex warns of more at the end of a session. */
@@ -47,13 +46,9 @@ export const codex: CodingTool = {
           hooks: EVENTS.map((event) => ({
             event,
             hooks: [{ type: "command", command: line, timeout: secondsAt(event) }],
-            isOurs: (item) => isHookOf("codex", item),
           })),
         }),
-        wholeFile(join(skills, "deaddrop", "SKILL.md"), ownerOf(at), {
-          text: at.skill,
-          mark: "name: deaddrop",
-        }),
+        skillEdit(at, skills),
         blockEdit(isUser ? join(folder, "AGENTS.md") : join(project, "AGENTS.md")),
       ],
       left: [

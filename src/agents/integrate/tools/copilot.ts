@@ -1,11 +1,10 @@
 import { basename, dirname, join } from "node:path";
-import { hooksIn, notApproved, shortTimeouts, switchedOff } from "../hook-entries.ts";
+import { hookTroubles } from "../hook-entries.ts";
 import {
   commandOf,
   ownerOf,
   HOOK_SECONDS,
   hookLine,
-  isHookOf,
   type CodingTool,
   type Place,
   type ToolTrouble,
@@ -13,7 +12,7 @@ import {
 import { jsonEdit } from "../json-entries.ts";
 import { blockEdit } from "../text-block.ts";
 import { isTrusted, json, listOf } from "../tool-state.ts";
-import { wholeFile } from "../whole-file.ts";
+import { skillEdit } from "../whole-file.ts";
 
 /** As Claude Code names them: with these names an event has the same fields as there. */
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
@@ -36,16 +35,12 @@ export const copilot: CodingTool = {
           hooks: EVENTS.map((event) => ({
             event,
             hooks: [hook],
-            isOurs: (item) => isHookOf("copilot", item),
           })),
         }),
         jsonEdit(isUser ? join(user, "mcp-config.json") : join(project, ".mcp.json"), ownerOf(at), {
           entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
         }),
-        wholeFile(join(skills, "deaddrop", "SKILL.md"), ownerOf(at), {
-          text: at.skill,
-          mark: "name: deaddrop",
-        }),
+        skillEdit(at, skills),
         blockEdit(isUser ? join(user, "copilot-instructions.md") : join(project, "AGENTS.md")),
       ],
       left: [
@@ -76,11 +71,6 @@ function settingsTroubles(place: Place, path: string): ToolTrouble[] {
   const isApproved =
     dirname(path) === user || isTrusted(folder, (at) => trusted.includes(at) || undefined);
   const missing = "start copilot there, and trust the folder for future sessions";
-  const files = [...new Set([path, join(user, "settings.json")])];
-  const off = files.find((each) => json(disk, each)["disableAllHooks"] === true);
-  return [
-    ...(isApproved ? [] : [notApproved("copilot", folder, missing)]),
-    ...(off === undefined ? [] : [switchedOff("copilot", off, "disableAllHooks")]),
-    ...shortTimeouts("copilot", path, hooksIn(disk, path, "copilot")),
-  ];
+  const at = { path, user: join(user, "settings.json"), folder, isApproved, missing };
+  return hookTroubles(disk, { tool: "copilot", ...at });
 }

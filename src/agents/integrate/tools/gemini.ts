@@ -1,89 +1,119 @@
 import { basename, dirname, join } from "node:path";
 import { jsonEdit } from "../json-entries.ts";
-import { hooksIn, notApproved, shortTimeouts, switchedOff } from "../hook-entries.ts";
+import { hookTroubles } from "../hook-entries.ts";
 import {
   commandOf,
   ownerOf,
   HOOK_SECONDS,
   hookLine,
-  isHookOf,
   type CodingTool,
   type Place,
   type ToolTrouble,
 } from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
 import { field, isTrusted, json } from "../tool-state.ts";
-import { wholeFile } from "../whole-file.ts";
+import { skillEdit } from "../whole-file.ts";
 
-const EVENTS = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"];
-const HOOK_MS = HOOK_SECONDS * 1_000;
-
-/** Gemini CLI, as of 0.61.0. It has no files of a person for one project. */
-export const gemini: CodingTool = {
-  integration(at) {
-    const { scope, project } = at;
-    const root = scope === "user" ? userHome(at) : project;
-    const folder = join(root, ".gemini");
-    const [command = "", ...args] = commandOf(at, "mcp");
-    const hook = { type: "command", name: "deaddrop", command: hookLine(at), timeout: HOOK_MS };
-    return {
-      edits: [
-        jsonEdit(join(folder, "settings.json"), ownerOf(at), {
-          entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
-          hooks: EVENTS.map((event) => ({
-            event,
-            group: { matcher: "*" },
-            hooks: [hook],
-            isOurs: (item) => isHookOf("gemini", item),
-          })),
-        }),
-        wholeFile(join(root, ".agents", "skills", "deaddrop", "SKILL.md"), ownerOf(at), {
-          text: at.skill,
-          mark: "name: deaddrop",
-        }),
-        blockEdit(scope === "user" ? join(folder, "GEMINI.md") : join(project, "GEMINI.md")),
-      ],
-      left: [
-        "trust the folder in gemini (/permissions, or its question at the start)",
-        "without a person gemini offers the tools of deaddrop only if you allow them",
-        "an idle gemini is woken by keys, and only within tmux",
-      ],
-    };
-  },
-
-  troubles(place, paths) {
-    return paths
-      .filter((path) => basename(path) === "settings.json")
-      .flatMap((path) => settingsTroubles(place, path));
-  },
-};
-
-/** What Gemini takes for the home of its person. */
-function userHome({ home, env }: Pick<Place, "home" | "env">): string {
-  const own = env["GEMINI_CLI_HOME"] ?? "";
-  return own === "" ? home : own;
+/** What tells Gemini CLI and the tools that descend from it apart. */
+interface Kin {
+  readonly tool: "gemini" | "qwen";
+  readonly events: readonly string[];
+  readonly unit: "seconds" | "milliseconds";
+  /** The folder of the tool in the person's home, and that of their skills. */
+  folderOf(place: Pick<Place, "home" | "env">): string;
+  skillsOf(folder: string): string;
+  /** The files of instructions, in the person's folder and in a project. */
+  readonly instructions: { readonly user: string; readonly project: string };
+  /** The setting that switches hooks off. */
+  readonly off: readonly [path: readonly string[], value: boolean];
+  /** Whether the person is asked to trust a folder, in view of their settings. */
+  asksForTrust(settings: unknown): boolean;
+  readonly left: readonly string[];
 }
 
-function settingsTroubles(place: Place, path: string): ToolTrouble[] {
-  const { disk } = place;
+/** Gemini CLI, as of 0.61.0. */
+export const gemini = kin({
+  tool: "gemini",
+  events: ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"],
+  unit: "milliseconds",
+  folderOf: ({ home, env }) => join(env["GEMINI_CLI_HOME"] || home, ".gemini"),
+  skillsOf: (folder) => join(dirname(folder), ".agents", "skills"),
+  instructions: { user: "GEMINI.md", project: "GEMINI.md" },
+  off: [["hooksConfig", "enabled"], false],
+  asksForTrust: () => true,
+  left: [
+    "trust the folder in gemini (/permissions, or its question at the start)",
+    "without a person gemini offers the tools of deaddrop only if you allow them",
+    "an idle gemini is woken by keys, and only within tmux",
+  ],
+});
+
+/** Qwen Code, as of 0.24.4. Its hooks are those of Claude Code. */
+export const qwen = kin({
+  tool: "qwen",
+  events: ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"],
+  unit: "seconds",
+  folderOf: ({ home, env }) => env["QWEN_HOME"] || join(home, ".qwen"),
+  skillsOf: (folder) => join(folder, "skills"),
+  instructions: { user: "QWEN.md", project: "AGENTS.md" },
+  off: [["disableAllHooks"], true],
+  asksForTrust: (settings) =>
+    ["security", "folderTrust", "enabled"].reduce<unknown>(field, settings) === true,
+  left: ["approve the tools of deaddrop when qwen asks"],
+});
+
+/** They have no files of a person for one project. */
+function kin(own: Kin): CodingTool {
+  const { tool, unit, instructions } = own;
+  const timeout = unit === "seconds" ? HOOK_SECONDS : HOOK_SECONDS * 1_000;
+  return {
+    integration(at) {
+      const { scope, project } = at;
+      const isUser = scope === "user";
+      const folder = isUser ? own.folderOf(at) : join(project, `.${tool}`);
+      const skills = isUser ? own.skillsOf(folder) : join(project, ".agents", "skills");
+      const [command = "", ...args] = commandOf(at, "mcp");
+      const hook = { type: "command", name: "deaddrop", command: hookLine(at), timeout };
+      return {
+        edits: [
+          jsonEdit(join(folder, "settings.json"), ownerOf(at), {
+            entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
+            hooks: own.events.map((event) => ({
+              event,
+              group: { matcher: "*" },
+              hooks: [hook],
+            })),
+          }),
+          skillEdit(at, skills),
+          blockEdit(isUser ? join(folder, instructions.user) : join(project, instructions.project)),
+        ],
+        left: own.left,
+      };
+    },
+
+    troubles(place, paths) {
+      return paths
+        .filter((path) => basename(path) === "settings.json")
+        .flatMap((path) => settingsTroubles(own, place, path));
+    },
+  };
+}
+
+function settingsTroubles(own: Kin, place: Place, path: string): ToolTrouble[] {
+  const { tool, unit, off } = own;
+  const user = own.folderOf(place);
   const folder = dirname(dirname(path));
-  const files = [...new Set([path, join(userHome(place), ".gemini", "settings.json")])];
-  const off = files.find((each) => field(json(disk, each)["hooksConfig"], "enabled") === false);
-  return [
-    ...(isFolderTrusted(place, folder)
-      ? []
-      : [notApproved("gemini", folder, "start gemini there, and trust the folder")]),
-    ...(off === undefined ? [] : [switchedOff("gemini", off, "hooksConfig.enabled")]),
-    ...shortTimeouts("gemini", path, hooksIn(disk, path, "gemini"), "milliseconds"),
-  ];
+  return hookTroubles(place.disk, {
+    ...{ tool, unit, off, path, folder, user: join(user, "settings.json") },
+    isApproved: dirname(path) === user || isFolderTrusted(own, place, folder),
+    missing: `start ${tool} there, and trust the folder`,
+  });
 }
 
-function isFolderTrusted(place: Place, folder: string): boolean {
-  const own = userHome(place);
-  const trusted = json(place.disk, join(own, ".gemini", "trustedFolders.json"));
+function isFolderTrusted(own: Kin, place: Place, folder: string): boolean {
+  const user = own.folderOf(place);
+  if (!own.asksForTrust(json(place.disk, join(user, "settings.json")))) return true;
+  const trusted = json(place.disk, join(user, "trustedFolders.json"));
   const isGiven = (said: unknown): boolean => said === "TRUST_FOLDER" || said === "TRUST_PARENT";
-  return (
-    folder === own ||
-    isTrusted(folder, (at) => (trusted[at] === undefined ? undefined : isGiven(trusted[at])))
-  );
+  return isTrusted(folder, (at) => (trusted[at] === undefined ? undefined : isGiven(trusted[at])));
 }

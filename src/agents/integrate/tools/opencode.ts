@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { jsonEdit } from "../json-entries.ts";
 import { commandOf, ownerOf, type CodingTool } from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
-import { wholeFile } from "../whole-file.ts";
+import { skillEdit, wholeFile } from "../whole-file.ts";
 
 const COMMAND = 'const COMMAND = ["deaddrop", "hook", "opencode"];';
 
@@ -27,11 +27,7 @@ export const opencode: CodingTool = {
           mark: "deaddrop: a plugin of OpenCode",
           identified: /^const COMMAND = .*$/mu,
         }),
-        wholeFile(
-          join(isUser ? home : project, ".agents", "skills", "deaddrop", "SKILL.md"),
-          ownerOf(at),
-          { text: at.skill, mark: "name: deaddrop" },
-        ),
+        skillEdit(at, isUser ? home : project, ".agents", "skills"),
         blockEdit(isUser ? join(root, "AGENTS.md") : join(project, "AGENTS.md")),
       ],
       left: ["start opencode again: it reads its plugins at its start"],
