@@ -38,6 +38,9 @@ function definitionTokens(request: string): number {
   return ours.length === 0 ? 0 : tokens(ours.join(",") + instructions);
 }
 
+/** Claude Code shows the definition of a tool only to a model that looks for it, unless told otherwise. */
+const ALL_AT_ONCE = { ENABLE_TOOL_SEARCH: "false" };
+
 const INSTRUCTIONS_BEGIN = "Call `whoami` first";
 const INSTRUCTIONS = readSkill(readFileSync(skillPath(), "utf8")).instructions;
 
@@ -75,7 +78,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
       ["mark", { state: "idle" }],
       ["inbox", { bodies: true, wait_seconds: 1 }],
     ];
-    const { ended, requests } = await talk(found, wire, "forge", calls);
+    const { ended, requests } = await talk(found, wire, "forge", calls, ALL_AT_ONCE);
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
     expect(ended.stdout).toContain("all is done");
     const said = wire

@@ -9,8 +9,8 @@ export type CodingTool = (typeof CODING_TOOLS)[number];
 
 /** What the tests were written with. */
 const PACKAGES: Readonly<Record<CodingTool, readonly [name: string, version: string]>> = {
-  claude: ["@anthropic-ai/claude-code", "2.1.197"],
-  codex: ["@openai/codex", "0.169.0"],
+  claude: ["@anthropic-ai/claude-code", "2.1.332"],
+  codex: ["@openai/codex", "0.171.0"],
   gemini: ["@google/gemini-cli", "0.61.0"],
   opencode: ["opencode-ai", "1.18.33"],
   copilot: ["@github/copilot", "1.0.102"],

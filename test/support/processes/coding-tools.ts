@@ -40,6 +40,7 @@ export async function talk(
   wire: LiveWire,
   handle: string,
   calls: readonly (readonly [string, object])[],
+  more: NodeJS.ProcessEnv = {},
 ): Promise<Talk> {
   const place = join(wire.folder, tool);
   const [home, project, log] = ["home", "project", "log"].map((name) => join(place, name));
@@ -57,7 +58,7 @@ export async function talk(
   JOINED[tool](at, server);
   const { argv, input } = ALONE[tool](prompt);
   const run = start(program, argv, {
-    env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env },
+    env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env, ...more },
     cwd: at.project,
     input,
   });

@@ -33,8 +33,18 @@ interface Habits {
 
 export const HABITS: Readonly<Record<CodingTool, Habits>> = {
   claude: {
-    args: ["--allowedTools", "Bash"],
-    asks: { screen: /trust this folder|Use this MCP server/u, yes: () => "Enter" },
+    // Its own mode has each command checked by its maker's server, which a scripted model does not do.
+    args: ["--permission-mode", "default", "--allowedTools", "Bash"],
+    asks: {
+      screen: /trust this folder|Use this MCP server/u,
+      // It stands on no.
+      yes: (screen) =>
+        /❯ (?:Yes|Use this MCP server)/u.test(screen)
+          ? "Enter"
+          : /❯ No/u.test(screen)
+            ? "Down"
+            : "Up",
+    },
     isReady: /^❯/mu,
     quit: "/exit",
     shellCall: (command) => `Bash ${JSON.stringify({ command, description: "x" })}`,
@@ -90,6 +100,8 @@ export interface ToolProject {
   readonly env: NodeJS.ProcessEnv;
   /** What the model was asked, in order. */
   requests(): ModelRequest[];
+  /** How often it was asked for anything, titles and the like too. */
+  countRequests(): number;
   /** The plan that the prompt `@@script <name>` has the model follow. */
   script(name: string, steps: readonly string[]): void;
 }
@@ -115,8 +127,9 @@ export async function makeProjects(
   wire: LiveWire,
   { names, isUntrusted = false }: { names: readonly string[]; isUntrusted?: boolean },
 ): Promise<ToolProject[]> {
-  const [log, scripts] = [join(wire.folder, "model"), join(wire.folder, "scripts")];
-  mkdirSync(scripts);
+  const at = join(wire.folder, `model of ${found.tool}`);
+  const [log, scripts] = [join(at, "log"), join(at, "scripts")];
+  mkdirSync(scripts, { recursive: true });
   const projects = names.map((name) => join(wire.folder, name));
   for (const folder of projects) makeRepository(folder);
   const port = await modelOf(found.tool, log, scripts);
@@ -130,6 +143,7 @@ export async function makeProjects(
       readdirSync(log)
         .sort()
         .flatMap((name) => requestIn(readFileSync(join(log, name), "utf8"))),
+    countRequests: () => readdirSync(log).length,
     script: (name, steps) => writeFileSync(join(scripts, name), `${steps.join("\n")}\n`),
   }));
 }
