@@ -13,8 +13,8 @@ export interface ToolEvent {
 /** How one tool speaks with its hooks. */
 interface ToolHooks {
   readonly moments: Readonly<Record<string, Moment>>;
-  /** What keeps the agent from ending its turn. */
-  readonly goOn: "block" | "deny";
+  /** The decision that keeps the agent from ending its turn; context alone does where there is none. */
+  readonly goOn?: "block" | "deny";
 }
 
 const LIKE_CLAUDE = {
@@ -26,11 +26,12 @@ const LIKE_CLAUDE = {
 } as const;
 
 /**
- * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, OpenCode 1.18.33, Copilot CLI 1.0.102 and
+ * Seen in Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, OpenCode 1.18.33, Copilot CLI 1.0.102 and
  * Qwen Code 0.24.4; OpenCode's plugin is ours and speaks as Claude Code does. Spec 8.3.
  */
 const HOOKS: { readonly [T in Tool]: ToolHooks } = {
-  claude: { moments: LIKE_CLAUDE, goOn: "block" },
+  // To block is an error there since 2.1.332: it is shown as one, and given to the model twice.
+  claude: { moments: LIKE_CLAUDE },
   codex: { moments: LIKE_CLAUDE, goOn: "block" },
   gemini: {
     moments: {
@@ -93,9 +94,10 @@ export function outputOf(
 ): string {
   if (say === null || moment === "end") return "";
   if (moment === "turn_end") {
-    if (goOn) return JSON.stringify({ decision: HOOKS[tool].goOn, reason: say });
+    const { goOn: decision } = HOOKS[tool];
     // The other tools would put it into what the run prints.
-    return tool === "opencode" ? JSON.stringify({ systemMessage: say }) : "";
+    if (!goOn) return tool === "opencode" ? JSON.stringify({ systemMessage: say }) : "";
+    if (decision !== undefined) return JSON.stringify({ decision, reason: say });
   }
   const context = { additionalContext: say };
   return JSON.stringify(

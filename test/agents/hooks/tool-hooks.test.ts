@@ -121,4 +121,8 @@ test("the end of a turn goes on only when it is asked to", () => {
   expect(outputOf("gemini", event, { say: "x", goOn: true })).toBe(
     '{"decision":"deny","reason":"x"}',
   );
+  // A decision to block is shown as an error there, and given to the model twice.
+  expect(outputOf("claude", event, { say: "x", goOn: true })).toBe(
+    '{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"x"}}',
+  );
 });

@@ -70,10 +70,11 @@ describe("a hook with a daemon", () => {
 
     const ended = await startHook(wire, { tool, moment: "stop" }).ended;
     expect([ended.code, ended.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(ended.stdout)).toEqual({
-      decision: "block",
-      reason: expect.stringContaining("2 unread messages (2 from scribe), 1 urgent") as string,
-    });
+    const unread = expect.stringContaining("2 unread messages (2 from scribe), 1 urgent") as string;
+    const context = { hookEventName: EVENTS[tool].stop, additionalContext: unread };
+    expect(JSON.parse(ended.stdout)).toEqual(
+      tool === "claude" ? { hookSpecificOutput: context } : { decision: "block", reason: unread },
+    );
     expect(ended.stdout).not.toContain(wordsOf("urgent"));
     // One tool runs its prompt hook for our own reason: it says nothing twice.
     for (const moment of ["prompt", "call", "stop"] as const) {
