@@ -1,63 +1,12 @@
-// deaddrop: a plugin of OpenCode. `deaddrop integrate opencode` writes it, and takes it away again.
-// It tells the model between its tool calls that mail is there, and wakes an idle session. It carries
-// no word of another agent: counts, handles and ids alone, which `deaddrop hook` prints.
-import { spawn, spawnSync } from "node:child_process";
-import { writeSync } from "node:fs";
+// The adapter of OpenCode and Kilo.
+import { ask, askAtPrompt, run, sayWhatIsLeft, waitForMail } from "./hook.js";
 
-const COMMAND = ["deaddrop", "hook", "opencode"];
-const LIMIT_MS = 3_000;
-/** `opencode run` ends with its turn, so nothing can be done then but to say what is left unread. */
+/** `run` ends with its turn, so nothing can be done then but to say what is left unread. */
 const IS_RUN = process.argv.includes("run");
-
-const eventText = (session, name) => JSON.stringify({ session_id: session, hook_event_name: name });
-
-/** The process ends, and waits for nothing that is not done at once. */
-function sayWhatIsLeft(session) {
-  const [program, ...args] = COMMAND;
-  const input = eventText(session, "Stop");
-  const { stdout } = spawnSync(program, args, { input, timeout: LIMIT_MS, encoding: "utf8" });
-  try {
-    writeSync(2, `${JSON.parse(stdout).systemMessage}\n`);
-  } catch {
-    // There is nothing to say, or nobody to say it to.
-  }
-}
-
-/** One run of the hook: what it printed, what it complained, how it ended. */
-function run(session, name, { isWaiter = false, started = () => undefined } = {}) {
-  return new Promise((resolve) => {
-    const [program, ...args] = [...COMMAND, ...(isWaiter ? ["--wait"] : [])];
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
-    started(child);
-    const limit = isWaiter ? undefined : setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
-    let [out, said] = ["", ""];
-    child.stdout.on("data", (piece) => (out += piece));
-    child.stderr.on("data", (piece) => (said += piece));
-    const end = (code) => {
-      clearTimeout(limit);
-      resolve({ code, out, said });
-    };
-    child.on("error", () => end(0));
-    child.on("close", end);
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(eventText(session, name));
-  });
-}
-
-async function ask(session, name) {
-  const { out } = await run(session, name);
-  try {
-    const answer = JSON.parse(out);
-    return { say: answer.hookSpecificOutput?.additionalContext, goOn: answer.reason };
-  } catch {
-    return {};
-  }
-}
 
 export const Deaddrop = async ({ client }) => {
   /** Sessions of agents that another session has started. */
   const inner = new Set();
-  const begun = new Set();
   /** The session that was written in last: the others are not on the screen, and are left alone. */
   let current;
   let waiter;
@@ -77,9 +26,8 @@ export const Deaddrop = async ({ client }) => {
 
   async function arm(session) {
     waiter?.kill();
-    const started = (child) => (waiter = child);
-    const { code, said } = await run(session, "Stop", { isWaiter: true, started });
-    if (code === 2 && said.trim() !== "" && !hasLeft(session)) await prompt(session, said.trim());
+    const text = await waitForMail(session, (child) => (waiter = child));
+    if (text !== undefined && !hasLeft(session)) await prompt(session, text);
   }
 
   function writtenIn(session) {
@@ -105,14 +53,7 @@ export const Deaddrop = async ({ client }) => {
     "chat.message": async ({ sessionID }, output) => {
       if (inner.has(sessionID)) return;
       writtenIn(sessionID);
-      const { say } = await ask(
-        sessionID,
-        begun.has(sessionID) ? "UserPromptSubmit" : "SessionStart",
-      );
-      if (!begun.has(sessionID)) {
-        begun.add(sessionID);
-        await ask(sessionID, "UserPromptSubmit");
-      }
+      const say = await askAtPrompt(sessionID);
       if (say === undefined) return;
       const { id: messageID } = output.message;
       parts += 1;

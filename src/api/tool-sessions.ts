@@ -1,7 +1,17 @@
 import type { Marks } from "../protocol/receipts/mail.ts";
 
 /** Tools that agents run in, as `hook` and `integrate` name them. Spec 8.3. */
-export const TOOLS = ["claude", "codex", "gemini", "opencode", "copilot", "qwen"] as const;
+export const TOOLS = [
+  "claude",
+  "codex",
+  "gemini",
+  "opencode",
+  "copilot",
+  "qwen",
+  "kilo",
+  "pi",
+  "cline",
+] as const;
 export type Tool = (typeof TOOLS)[number];
 
 /**

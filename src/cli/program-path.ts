@@ -5,9 +5,9 @@ export function programPath(): string {
   return fileURLToPath(new URL("../../bin/deaddrop.js", import.meta.url));
 }
 
-/** The plugin that `integrate opencode` writes. */
-export function pluginPath(): string {
-  return fileURLToPath(new URL("../../plugins/opencode.js", import.meta.url));
+/** A part of the plugins that `integrate` writes: `hook`, or the adapter of a tool. */
+export function pluginPath(part: string): string {
+  return fileURLToPath(new URL(`../../plugins/${part}.js`, import.meta.url));
 }
 
 /** The skill that teaches agents how to use a wire. */

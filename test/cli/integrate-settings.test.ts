@@ -239,6 +239,85 @@ describe("settings that somebody else writes, too", () => {
   });
 });
 
+/** A tool, files of its person in the project, those that join it there, and those of a person's own. */
+const JOINED_BY: readonly (readonly [
+  string,
+  Record<string, string>,
+  readonly string[],
+  readonly string[],
+])[] = [
+  [
+    "kilo",
+    {
+      ".kilo/kilo.jsonc":
+        '{\n  // mine\n  "mcp": { "mine": { "type": "local", "command": ["true"] } },\n}\n',
+      "AGENTS.md": "# Mine\n",
+    },
+    [".kilo/plugins/deaddrop.js", ".agents/skills/deaddrop/SKILL.md"],
+    ["kilo/kilo.json", "kilo/plugins/deaddrop.js", "kilo/AGENTS.md"],
+  ],
+  [
+    "pi",
+    { "AGENTS.md": "# Mine\n" },
+    [".pi/extensions/deaddrop.js", ".agents/skills/deaddrop/SKILL.md"],
+    [".pi/agent/extensions/deaddrop.js", ".pi/agent/AGENTS.md"],
+  ],
+  [
+    "cline",
+    { "AGENTS.md": "# Mine\n" },
+    [".cline/plugins/deaddrop.js", ".agents/skills/deaddrop/SKILL.md"],
+    [".cline/plugins/deaddrop.js", ".agents/AGENTS.md"],
+  ],
+  [
+    "amp",
+    {
+      ".amp/settings.jsonc":
+        '{\n  // mine\n  "amp.mcpServers": {\n    "mine": { "command": "true" }\n  }\n}\n',
+      "AGENTS.md": "# Mine\n",
+    },
+    [],
+    [".config/amp/settings.json", ".config/amp/AGENTS.md"],
+  ],
+];
+
+describe.each(JOINED_BY)("%s", (tool, mine, made, own) => {
+  test("joins in a project beside what its person has there, and is taken out to the last byte", async () => {
+    for (const [name, text] of Object.entries(mine)) write(join(project, name), text);
+    await joins({}, tool, "forge", "--scope", "project");
+    for (const [name, text] of Object.entries(mine)) {
+      const after = textOf(project, name);
+      expect(after).toContain("deaddrop");
+      for (const word of text.match(/\w+/gu) ?? []) expect(after).toContain(word);
+    }
+    for (const name of made) expect(textOf(project, name)).toContain("deaddrop");
+    expect((await joins({}, tool, "forge", "--scope", "project")).files).toEqual([]);
+    await integrate({}, tool, "--remove", "--as", "forge", "--scope", "project");
+    for (const [name, text] of Object.entries(mine)) expect(textOf(project, name)).toBe(text);
+    for (const name of made) expect(existsSync(join(project, name))).toBe(false);
+  });
+
+  test("joins in all folders of its person by files that name nobody", async () => {
+    const { files } = await joins({}, tool, "forge", "--scope", "user");
+    const paths = files.map(({ path }) => path).join("\n");
+    for (const name of own) expect(paths).toMatch(new RegExp(`/${name}$`, "mu"));
+    for (const { path } of files) expect(textOf(path)).not.toMatch(/--as[" ,]+forge/u);
+    await integrate({}, tool, "--remove", "--as", "forge", "--scope", "user");
+    for (const { path } of files) expect(existsSync(path)).toBe(false);
+  });
+
+  test("refuses a second agent in the same folder", async () => {
+    await joins({}, tool, "forge");
+    expect(await refusal({}, tool, "--as", "scribe")).toContain(`joins ${tool}`);
+  });
+});
+
+test("opencode and kilo in one folder may be different agents", async () => {
+  await joins({}, "opencode", "forge");
+  await joins({}, "kilo", "scribe");
+  expect(textOf(project, "opencode.json")).toContain("forge");
+  expect(textOf(project, ".kilo/kilo.json")).toContain("scribe");
+});
+
 describe("one session, one agent", () => {
   test.each([
     ["claude", "copilot"],
@@ -302,6 +381,8 @@ describe("where keys and settings are elsewhere", () => {
     ["gemini", "GEMINI_CLI_HOME", [".gemini/settings.json", ".gemini/GEMINI.md"]],
     ["qwen", "QWEN_HOME", ["settings.json", "QWEN.md", "skills/deaddrop/SKILL.md"]],
     ["copilot", "COPILOT_HOME", ["settings.json", "mcp-config.json", "copilot-instructions.md"]],
+    ["pi", "PI_CODING_AGENT_DIR", ["extensions/deaddrop.js", "AGENTS.md"]],
+    ["cline", "CLINE_DIR", ["plugins/deaddrop.js"]],
   ])("%s: the person's files are in %s", async (tool, variable, names) => {
     const folder = join(machine.root, "elsewhere");
     const env = { [variable]: folder };

@@ -2,13 +2,14 @@ import { readFileSync, readlinkSync } from "node:fs";
 import type { SessionProcess, Tool } from "../../api/tool-sessions.ts";
 import { QWEN_SOCKET } from "./session-place.ts";
 
-/** Arguments with which a tool runs one prompt and ends. */
+/** Arguments with which a tool runs one prompt and ends; the plugins of pi and Cline tell it themselves. */
 const ONE_PROMPT: { readonly [T in Tool]?: RegExp } = {
   claude: /^(?:-p|--print)$/u,
   codex: /^(?:exec|e|review)$/u,
   gemini: /^(?:-p|--prompt(?:=.*)?)$/u,
   opencode: /^run$/u,
   copilot: /^(?:-p|--prompt(?:=.*)?|--acp)$/u,
+  kilo: /^run$/u,
 };
 
 /**

@@ -19,9 +19,9 @@ export function sessionPlace(tool: Tool, moment: Moment, env: NodeJS.ProcessEnv)
     const isOpen = socket !== undefined && token !== undefined;
     return { process, wake: isOpen ? { by: "qwen", socket, token } : undefined };
   }
-  // A waiter of the tool's own is better than keys.
-  const hasWaiter = tool === "claude" || tool === "opencode";
-  return { process, wake: hasWaiter || keys === undefined ? undefined : { by: "tmux", ...keys } };
+  // The others have a waiter of their own, which is better than keys; Cline is not woken.
+  const isTypedInto = tool === "gemini" || tool === "copilot";
+  return { process, wake: isTypedInto && keys !== undefined ? { by: "tmux", ...keys } : undefined };
 }
 
 function paneOf(env: NodeJS.ProcessEnv): Pane | undefined {

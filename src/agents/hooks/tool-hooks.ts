@@ -25,9 +25,12 @@ const LIKE_CLAUDE = {
   SessionEnd: "end",
 } as const;
 
+/** Our own plugin speaks as Claude Code does. */
+const OUR_PLUGIN: ToolHooks = { moments: LIKE_CLAUDE, goOn: "block" };
+
 /**
  * Seen in Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, OpenCode 1.18.33, Copilot CLI 1.0.102 and
- * Qwen Code 0.24.4; OpenCode's plugin is ours and speaks as Claude Code does. Spec 8.3.
+ * Qwen Code 0.24.4. Spec 8.3.
  */
 const HOOKS: { readonly [T in Tool]: ToolHooks } = {
   // To block is an error there since 2.1.332: it is shown as one, and given to the model twice.
@@ -43,9 +46,12 @@ const HOOKS: { readonly [T in Tool]: ToolHooks } = {
     },
     goOn: "deny",
   },
-  opencode: { moments: LIKE_CLAUDE, goOn: "block" },
   copilot: { moments: LIKE_CLAUDE, goOn: "block" },
   qwen: { moments: LIKE_CLAUDE, goOn: "block" },
+  opencode: OUR_PLUGIN,
+  kilo: OUR_PLUGIN,
+  pi: OUR_PLUGIN,
+  cline: OUR_PLUGIN,
 };
 
 /** What tools call the source of a session that does not go on from an earlier one. */
@@ -96,7 +102,7 @@ export function outputOf(
   if (moment === "turn_end") {
     const { goOn: decision } = HOOKS[tool];
     // The other tools would put it into what the run prints.
-    if (!goOn) return tool === "opencode" ? JSON.stringify({ systemMessage: say }) : "";
+    if (!goOn) return HOOKS[tool] === OUR_PLUGIN ? JSON.stringify({ systemMessage: say }) : "";
     if (decision !== undefined) return JSON.stringify({ decision, reason: say });
   }
   const context = { additionalContext: say };

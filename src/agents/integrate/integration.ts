@@ -8,8 +8,8 @@ import type { FileEdit, Owner } from "./file-edit.ts";
 export const SCOPES = ["user", "project", "local"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Tools that can be joined: those with hooks of ours, and one that has a server of ours alone. */
-export const JOINABLE = [...TOOLS, "cursor"] as const;
+/** Tools that can be joined: those with hooks of ours, and two that have a server of ours alone. */
+export const JOINABLE = [...TOOLS, "cursor", "amp"] as const;
 export type Joinable = (typeof JOINABLE)[number];
 
 /**
@@ -30,9 +30,9 @@ export interface Joining {
   readonly env: NodeJS.ProcessEnv;
   /** The program and its first arguments that run `deaddrop`. */
   readonly program: readonly string[];
-  /** The text of SKILL.md, and of the plugin of OpenCode. */
   readonly skill: string;
-  readonly plugin: string;
+  /** The text of the plugin with that adapter. */
+  readonly plugin: (adapter: string) => string;
   /** The person has asked for rules that allow the tools of ours that only read. */
   readonly allowsReading: boolean;
   /** The socket of the agent's daemon, where the person lets the tool's sandbox connect to it. */

@@ -210,7 +210,9 @@ function machineOf(cli: Cli): Pick<Joining, "home" | "env" | "program" | "skill"
     env: cli.env,
     program: programWords(cli.env),
     skill: readFileSync(skillPath(), "utf8"),
-    plugin: readFileSync(pluginPath(), "utf8"),
+    plugin: (adapter) =>
+      `${readFileSync(pluginPath("hook"), "utf8").replaceAll(/^export /gmu, "")}
+${readFileSync(pluginPath(adapter), "utf8").replace(/^import .* from ".\/hook\.js";\n/mu, "")}`,
   };
 }
 

@@ -80,7 +80,8 @@ test("what is printed is one JSON value that holds the text as it is, or nothing
       expect(outputOf(name, read, { say: null, goOn })).toBe("");
       if (read.moment === "end" || (read.moment === "turn_end" && !goOn)) {
         // The plugin of ours prints it beside the run's result.
-        const isShown = read.moment === "turn_end" && name === "opencode";
+        const isShown =
+          read.moment === "turn_end" && ["opencode", "kilo", "pi", "cline"].includes(name);
         expect(text).toBe(isShown ? JSON.stringify({ systemMessage: say }) : "");
         return;
       }

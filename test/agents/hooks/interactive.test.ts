@@ -51,6 +51,7 @@ test.each<readonly [tool: Tool, words: readonly string[], seen: boolean]>([
   ["copilot", [], false],
   ["opencode", ["run"], false],
   ["opencode", ["serve"], true],
+  ["kilo", ["run"], false],
 ])("%s %j, its input a pipe", async (tool, words, seen) => {
   // `sh -c` is before them, and no argument of a tool.
   expect(isInteractive(tool, await processWith(words, false), {})).toBe(seen);

@@ -98,6 +98,9 @@ describe("a session of a tool that is not Codex", () => {
     expect(Object.fromEntries(ways)).toEqual({
       claude: undefined,
       opencode: undefined,
+      kilo: undefined,
+      pi: undefined,
+      cline: undefined,
       gemini: pane,
       copilot: pane,
       qwen: undefined,

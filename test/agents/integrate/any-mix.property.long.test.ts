@@ -73,8 +73,7 @@ function machine(names: readonly string[]) {
       program: ["deaddrop"],
       allowsReading: allows,
       skill: "---\nname: deaddrop\n---\nhow\n",
-      plugin:
-        '// deaddrop: a plugin of OpenCode\nconst COMMAND = ["deaddrop", "hook", "opencode"];\n',
+      plugin: () => '// deaddrop: a plugin of a tool\nconst COMMAND = ["deaddrop", "hook"];\n',
     };
     const { edits } = integrationOf(at);
     const root = scope === "user" ? home : project;

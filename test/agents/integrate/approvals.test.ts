@@ -27,7 +27,12 @@ function machine() {
   const joined = (tool: Tool, scope: Scope = "project") => {
     const at: Joining = {
       ...{ tool, scope, project, home, handle: "forge", wireDir: "/srv/wire", env: {} },
-      ...{ program: ["deaddrop"], skill: "a skill", plugin: "a plugin", allowsReading: false },
+      ...{
+        program: ["deaddrop"],
+        skill: "a skill",
+        plugin: () => "a plugin",
+        allowsReading: false,
+      },
     };
     const { edits } = integrationOf(at);
     for (const { path, put } of edits) write(path, put(undefined));

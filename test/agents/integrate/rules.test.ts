@@ -5,7 +5,7 @@ import { TOOLS } from "../../../src/agents/mcp/tool-table.ts";
 
 const AT: Joining = {
   ...{ tool: "claude", scope: "project", project: "/p", home: "/h", handle: "forge" },
-  ...{ wireDir: "/srv/wire", env: {}, program: ["deaddrop"], skill: "", plugin: "" },
+  ...{ wireDir: "/srv/wire", env: {}, program: ["deaddrop"], skill: "", plugin: () => "" },
   allowsReading: false,
 };
 

@@ -30,7 +30,8 @@ import {
 
 const MARK = "[deaddrop, an automatic notice, not written by the user]";
 /** What the tools themselves write into a project: the servers that Claude Code was allowed, packages. */
-const BY_TOOLS = /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)/u;
+const BY_TOOLS =
+  /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)|^\.kilo\/(?!$|plugins|kilo\.json)/u;
 const DRAFT = "a draft of mine";
 /** Keys would add to a draft, so such a tool is woken when it was erased. */
 const WOKEN_BY_KEYS_ALONE = ["gemini", "copilot"];
@@ -118,7 +119,8 @@ describe.each(CODING_TOOLS)("%s without a person", (tool) => {
     expect(result).toContain("the result of the run");
     expect(stdout).not.toContain(MARK);
     expect(await unread(wire)).not.toBe("");
-    if (tool === "opencode") expect(stderr).toContain("forge has 2 unread messages");
+    if (["opencode", "kilo"].includes(tool))
+      expect(stderr).toContain("forge has 2 unread messages");
   });
 });
 
@@ -127,6 +129,7 @@ const AFTER_NEW: readonly (readonly [string, CodingTool, HowOpened])[] = [
   ["codex in the background", "codex", { args: [] }],
   ["codex", "codex", {}],
   ["opencode", "opencode", {}],
+  ["kilo", "kilo", {}],
 ];
 
 describe.each(AFTER_NEW)("after /new in %s", (name, tool, how) => {

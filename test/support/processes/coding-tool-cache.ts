@@ -4,8 +4,18 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { CONDITION_LIMIT_MS } from "../hang-guard.ts";
 
-export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode", "copilot", "qwen"] as const;
-export type CodingTool = (typeof CODING_TOOLS)[number];
+export const CODING_TOOLS = [
+  "claude",
+  "codex",
+  "gemini",
+  "opencode",
+  "copilot",
+  "qwen",
+  "kilo",
+] as const;
+/** Tools without an MCP server of ours, whose agents run our commands. */
+export const SHELL_TOOLS = ["pi", "cline"] as const;
+export type CodingTool = (typeof CODING_TOOLS)[number] | (typeof SHELL_TOOLS)[number];
 
 /** What the tests were written with. */
 const PACKAGES: Readonly<Record<CodingTool, readonly [name: string, version: string]>> = {
@@ -15,6 +25,9 @@ const PACKAGES: Readonly<Record<CodingTool, readonly [name: string, version: str
   opencode: ["opencode-ai", "1.18.33"],
   copilot: ["@github/copilot", "1.0.102"],
   qwen: ["@qwen-code/qwen-code", "0.24.4"],
+  kilo: ["@kilocode/cli", "7.7.7"],
+  pi: ["@mariozechner/pi-coding-agent", "0.73.1"],
+  cline: ["cline", "3.0.65"],
 };
 
 /**

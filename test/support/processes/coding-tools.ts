@@ -14,6 +14,9 @@ export const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
   opencode: (name) => `deaddrop_${name}`,
   copilot: (name) => `deaddrop-${name}`,
   qwen: (name) => `mcp__deaddrop__${name}`,
+  kilo: (name) => `deaddrop_${name}`,
+  pi: (name) => name,
+  cline: (name) => name,
 };
 
 const MODELS: Readonly<Record<CodingTool, string>> = {
@@ -23,6 +26,9 @@ const MODELS: Readonly<Record<CodingTool, string>> = {
   opencode: "anthropic-messages",
   copilot: "anthropic-messages",
   qwen: "anthropic-messages",
+  kilo: "anthropic-messages",
+  pi: "anthropic-messages",
+  cline: "openai-responses",
 };
 
 /** What a model that follows a script has been asked, each request as text. */
@@ -55,7 +61,7 @@ export async function talk(
     env: { HOME: wire.env["HOME"] },
   };
   const env = SCRIPTED[tool]({ ...at, projects: [at.project] });
-  JOINED[tool](at, server);
+  JOINED[tool]?.(at, server);
   const { argv, input } = ALONE[tool](prompt);
   const run = start(program, argv, {
     env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env, ...more },
@@ -155,19 +161,7 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
     return { GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}` };
   },
   opencode({ projects, port }) {
-    const settings = {
-      // OpenCode would write it into the file.
-      $schema: "https://opencode.ai/config.json",
-      ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
-      ...{ share: "disabled", permission: { external_directory: "allow" } },
-      provider: {
-        scripted: {
-          npm: "@ai-sdk/anthropic",
-          options: { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "dummy" },
-          models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
-        },
-      },
-    };
+    const settings = likeOpenCode("https://opencode.ai/config.json", port);
     for (const each of projects) json(join(each, "opencode.json"), settings);
     return {
       ...{ OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
@@ -198,10 +192,57 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
     };
   },
+  kilo({ projects, port }) {
+    const settings = likeOpenCode("https://app.kilo.ai/config.json", port);
+    for (const each of projects) json(join(each, ".kilo", "kilo.json"), settings);
+    return {
+      ...{ KILO_DISABLE_MODELS_FETCH: "1", KILO_DISABLE_AUTOUPDATE: "1" },
+      ...{ KILO_TELEMETRY_LEVEL: "off", npm_config_offline: "true" },
+    };
+  },
+  pi({ home, port }) {
+    const folder = join(home, ".pi", "agent");
+    const models = [{ id: "m1", contextWindow: 200_000, maxTokens: 8_000 }];
+    const provider = { baseUrl: `http://127.0.0.1:${port}`, apiKey: "dummy", models };
+    json(join(folder, "models.json"), {
+      providers: { scripted: { ...provider, api: "anthropic-messages" } },
+    });
+    json(join(folder, "settings.json"), { defaultProvider: "scripted", defaultModel: "m1" });
+    return { PI_OFFLINE: "1", PI_TELEMETRY: "0" };
+  },
+  cline({ home, port }) {
+    const provider = "openai-native";
+    const settings = { provider, apiKey: "dummy", model: "gpt-5" };
+    json(join(home, ".cline", "data", "settings", "providers.json"), {
+      ...{ version: 1, lastUsedProvider: provider, modes: {} },
+      providers: {
+        [provider]: {
+          settings: { ...settings, baseUrl: `http://127.0.0.1:${port}/v1` },
+          ...{ updatedAt: "2026-11-01T00:00:00.000Z", tokenSource: "manual" },
+        },
+      },
+    });
+    // Time to start on a busy machine.
+    return { CLINE_PLUGIN_IMPORT_TIMEOUT_MS: "120000" };
+  },
 };
 
+/** The settings of OpenCode and what descends from it. @param $schema they would write it into the file. */
+const likeOpenCode = ($schema: string, port: number): object => ({
+  $schema,
+  ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
+  ...{ share: "disabled", permission: { external_directory: "allow" } },
+  provider: {
+    scripted: {
+      npm: "@ai-sdk/anthropic",
+      options: { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "dummy" },
+      models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
+    },
+  },
+});
+
 /** Our server in the tool's own files, as docs/agents.md has it. */
-const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void>> = {
+const JOINED: Readonly<{ [T in CodingTool]?: (at: JoinedAt, server: Server) => void }> = {
   claude({ project }, server) {
     json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
   },
@@ -218,12 +259,8 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
       mcpServers: { deaddrop: { ...server, trust: true } },
     });
   },
-  opencode({ project }, { command, args, env: environment }) {
-    const path = join(project, "opencode.json");
-    const entry = { type: "local", command: [command, ...args], environment, enabled: true };
-    const own = JSON.parse(readFileSync(path, "utf8")) as object;
-    json(path, { ...own, mcp: { deaddrop: { ...entry, timeout: 120_000 } } });
-  },
+  opencode: ({ project }, server) => joinOpenCode(join(project, "opencode.json"), server),
+  kilo: ({ project }, server) => joinOpenCode(join(project, ".kilo", "kilo.json"), server),
   copilot({ project }, server) {
     json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
   },
@@ -233,6 +270,12 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
     });
   },
 };
+
+function joinOpenCode(path: string, { command, args, env: environment }: Server): void {
+  const entry = { type: "local", command: [command, ...args], environment, enabled: true };
+  const own = JSON.parse(readFileSync(path, "utf8")) as object;
+  json(path, { ...own, mcp: { deaddrop: { ...entry, timeout: 120_000 } } });
+}
 
 /** How it is run without a person. */
 export const ALONE: Readonly<
@@ -247,6 +290,9 @@ export const ALONE: Readonly<
   opencode: (prompt) => ({ argv: ["run"], input: prompt }),
   copilot: (prompt) => ({ argv: ["-p", prompt, "--allow-all-tools"], input: "" }),
   qwen: (prompt) => ({ argv: ["-p", prompt], input: "" }),
+  kilo: (prompt) => ({ argv: ["run", "--auto"], input: prompt }),
+  pi: (prompt) => ({ argv: ["-p"], input: prompt }),
+  cline: (prompt) => ({ argv: [prompt], input: "" }),
 };
 
 function json(path: string, value: object): void {

@@ -17,6 +17,9 @@ export const EVENTS: Readonly<Record<Tool, HookNames>> = {
   opencode: names("UserPromptSubmit", "PostToolUse", "Stop"),
   copilot: names("UserPromptSubmit", "PostToolUse", "Stop"),
   qwen: names("UserPromptSubmit", "PostToolUse", "Stop"),
+  kilo: names("UserPromptSubmit", "PostToolUse", "Stop"),
+  pi: names("UserPromptSubmit", "PostToolUse", "Stop"),
+  cline: names("UserPromptSubmit", "PostToolUse", "Stop"),
 };
 
 interface HookNames {

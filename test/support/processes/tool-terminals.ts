@@ -91,6 +91,24 @@ export const HABITS: Readonly<Record<CodingTool, Habits>> = {
     quit: "/quit",
     shellCall: (command) => `run_shell_command ${JSON.stringify({ command, description: "x" })}`,
   },
+  kilo: {
+    args: ["--auto"],
+    isReady: /Ask anything/u,
+    quit: "/exit",
+    shellCall: (command) => `bash ${JSON.stringify({ command, description: "x" })}`,
+  },
+  pi: {
+    args: [],
+    isReady: /\(auto\)/u,
+    quit: "/quit",
+    shellCall: (command) => `bash ${JSON.stringify({ command })}`,
+  },
+  cline: {
+    args: [],
+    isReady: /What can I do/u,
+    quit: "/exit",
+    shellCall: (command) => `run_commands ${JSON.stringify({ commands: [command] })}`,
+  },
 };
 
 /** A project whose tool has been set up by its person, and not yet joined to the wire. */
@@ -301,10 +319,11 @@ export async function openTool(
 }
 
 /**
- * Every tool puts something before what is typed into its prompt. What is typed while a tool starts
+ * Every tool puts something before what is typed into its prompt; pi puts a line above it. What is typed while a tool starts
  * again is on the screen too, at the beginning of a line, and no tool has read it.
  */
 function isInPrompt(shown: string, text: string): boolean {
+  if (shown.includes(`─\n${text}`)) return true;
   return shown
     .split("\n")
     .some((line) => line.slice(0, Math.max(0, line.indexOf(text))).trim() !== "");
@@ -359,7 +378,7 @@ function kill(pid: number): void {
 
 /** The processes of Codex that outlive its terminals. */
 export function endBackground(folder: string): void {
-  endProcesses(folder, / (?:--managed-daemon|pid-update-loop)/u);
+  endProcesses(folder, / (?:--managed-daemon|pid-update-loop|--cline-hub-daemon)/u);
 }
 
 /** Processes of ours that speak for this wire, as the system lists them. */

@@ -10,9 +10,9 @@ import type { Written } from "../record.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { copilot } from "./copilot.ts";
-import { cursor } from "./cursor.ts";
+import { amp, cursor } from "./cursor.ts";
 import { gemini, qwen } from "./gemini.ts";
-import { opencode } from "./opencode.ts";
+import { cline, kilo, opencode, pi } from "./opencode.ts";
 
 /** All tools that can be joined. Spec 8.3. */
 export const CODING_TOOLS: { readonly [T in Joinable]: CodingTool } = {
@@ -20,6 +20,10 @@ export const CODING_TOOLS: { readonly [T in Joinable]: CodingTool } = {
   codex,
   gemini,
   opencode,
+  kilo,
+  pi,
+  cline,
+  amp,
   copilot,
   qwen,
   cursor,
