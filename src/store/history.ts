@@ -72,7 +72,7 @@ export class StoreHistory implements History {
 
   closes(author: string, ask: Place): readonly LinkedLine[] {
     const sql =
-      `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and decides = 1 ` +
+      `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and naming = 'closes' ` +
       "and names.a = (select a from agents where name = ?) and branch is not null order by seq, id";
     const id = Buffer.from(ask.id, "hex");
     return this.#database.all(sql, ask.author, id, ask.seq, author).map(linkedLine);
@@ -81,7 +81,7 @@ export class StoreHistory implements History {
   isNamedBy(author: string, line: ChainPlace): boolean {
     const sql =
       "select distinct of_seq, of_id from names join lines using (n) " +
-      "where names.a = (select a from agents where name = ?) and of = ? and of_seq >= ? and branch is not null " +
+      "where names.a = (select a from agents where name = ?) and of = ? and of_seq >= ? and naming <> 'refuses' and branch is not null " +
       "order by of_seq, of_id";
     return this.#database.all(sql, author, line.author, line.seq).some((row) => {
       const named = { author: line.author, seq: Number(row["of_seq"]), id: hex(row["of_id"]) };

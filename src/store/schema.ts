@@ -53,10 +53,10 @@ create table names (
   of text not null,
   of_seq integer,
   of_id blob not null,
-  decides integer
+  naming text not null
 ) strict;
 create index name_known on names (a, of, of_seq);
-create index name_decides on names (of, of_id, a) where decides = 1;
+create index name_closes on names (of, of_id, a) where naming = 'closes';
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create index line_unread on lines (n) where unread = 1;

@@ -1,5 +1,5 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import { isSamePlace, type Place } from "../wire/places.ts";
+import type { NamedPlace, Place } from "../wire/places.ts";
 import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
@@ -10,9 +10,7 @@ export interface NewLine extends Place {
   /** The id of the line before it in its chain. */
   readonly prev: string | null;
   /** Each place that it names, when it is in a chain. */
-  readonly names: readonly Place[];
-  /** One of these: the ask that it closes. */
-  readonly decides?: Place | undefined;
+  readonly names: readonly NamedPlace[];
   readonly thread: string;
   readonly type: string;
   /** What its author says, milliseconds of Unix time. */
@@ -29,7 +27,7 @@ export interface NewLine extends Place {
 }
 
 /** A line that is held. `n` counts lines in the order in which they were taken in, from 1. */
-export interface HeldLine extends Omit<NewLine, "words" | "names" | "decides"> {
+export interface HeldLine extends Omit<NewLine, "words" | "names"> {
   readonly n: number;
   /** Which branch of its author's chain it is in; null while it is not linked down to the first line. */
   readonly branch: number | null;
@@ -419,16 +417,16 @@ class Writer implements StoreWriter {
     this.#database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
   }
 
-  #nameAll(n: number, a: number, { names, decides }: NewLine): void {
-    for (const place of names) {
+  #nameAll(n: number, a: number, { names }: NewLine): void {
+    for (const { place, naming } of names) {
       this.#database.run(
-        "insert into names (n, a, of, of_seq, of_id, decides) values (?, ?, ?, ?, ?, ?)",
+        "insert into names (n, a, of, of_seq, of_id, naming) values (?, ?, ?, ?, ?, ?)",
         n,
         a,
         place.author,
         place.seq,
         idBytes(place.id),
-        decides !== undefined && isSamePlace(place, decides) ? 1 : null,
+        naming,
       );
     }
   }

@@ -22,16 +22,7 @@ export type PlaceJson = readonly [author: string, seq: number | null, id: string
 const ID = /^[0-9a-f]{64}$/u;
 /** Of a list of places in one field, so many are read. */
 const MOST_NAMED = 512;
-const PLACE_FIELDS = [
-  "acks",
-  "about",
-  "counters",
-  "decides",
-  "corrects",
-  "resolves",
-  "escalates",
-  "after",
-];
+const PLACE_FIELDS = ["acks", "about", "counters", "corrects", "resolves", "escalates", "after"];
 const LIST_FIELDS = ["leaves", "ends", "resumes"];
 
 export function placeJson({ author, seq, id }: Place): PlaceJson {
@@ -70,16 +61,35 @@ export function isChained(place: Place): place is ChainPlace {
   return place.seq !== null;
 }
 
-/** Each place that a chained line's body names, as often as it names it. Spec 1.6, Places. */
-export function placesNamed(body: JsonValue): Place[] {
+/** What a line that names a place does with it: most only show that its author knows it. */
+export type Naming = "closes" | "refuses" | "knows";
+
+export interface NamedPlace {
+  readonly place: Place;
+  readonly naming: Naming;
+}
+
+/** Each place that a chained line's body names, as often as it names it. Spec of the next wire, 1.6. */
+export function placesNamed(body: JsonValue): NamedPlace[] {
   if (!isJsonObject(body)) return [];
+  const closed = readPlace(own(body, "decides"));
+  const refused = entries(own(body, "refused"))
+    .map(refusedPlace)
+    .filter((place) => place !== undefined);
+  return [
+    ...(closed === undefined ? [] : [{ place: closed, naming: "closes" as const }]),
+    ...refused.map((place) => ({ place, naming: "refuses" as const })),
+    ...placesKnown(body).map((place) => ({ place, naming: "knows" as const })),
+  ];
+}
+
+function placesKnown(body: JsonObject): Place[] {
   return [
     ...PLACE_FIELDS.map((name) => readPlace(own(body, name))),
     ...LIST_FIELDS.flatMap((name) => entries(own(body, name)).map(readPlace)),
     ...inAnswers(own(body, "answers")),
     ...inBeats(own(body, "of"), own(body, "beats")),
     ...inHeads(own(body, "heads")),
-    ...entries(own(body, "refused")).map(refusedPlace),
   ].filter((place) => place !== undefined);
 }
 

@@ -220,8 +220,11 @@ function tipsOf(wire: Wire, author: string): readonly ModelLine[] {
   return linked.filter((line) => !followed.has(line));
 }
 
-/** The places that a chained line names (next 1.6). */
-export function placesNamedBy(line: ModelLine): readonly Place[] {
+/** The places that a chained line names (next 1.6); `refused` names no outcome (next 3.4.4). */
+export function placesNamedBy(
+  line: ModelLine,
+  withRefused: "refused too" | "but refused" = "refused too",
+): readonly Place[] {
   const fields = fieldsOf(line);
   const listIn = (key: string): readonly JsonValue[] => {
     const value = fields[key];
@@ -248,7 +251,7 @@ export function placesNamedBy(line: ModelLine): readonly Place[] {
       found.push(readPlaceBy(author, head.slice(0, 2)));
     }
   }
-  for (const item of listIn("refused")) {
+  for (const item of withRefused === "refused too" ? listIn("refused") : []) {
     if (!isJsonArray(item) || item.length !== 5) continue;
     const [author, first, last, id, reason] = item;
     if (isSeq(first) && isSeq(last) && first <= last && isText(reason) && id !== undefined) {
@@ -261,7 +264,7 @@ export function placesNamedBy(line: ModelLine): readonly Place[] {
 /** The places of `other` that are known to the author of a line at that line (next 1.6). */
 export function knownAt(wire: Wire, line: ModelLine, other: string): readonly Place[] {
   return branchOf(wire, line)
-    .flatMap(placesNamedBy)
+    .flatMap((each) => placesNamedBy(each))
     .filter(([author]) => author === other && author !== line.author);
 }
 
@@ -638,7 +641,7 @@ function waitsForOf(missing: readonly Place[]): Pick<AskOutcome, "waitsFor"> {
 function isNamedByParty(wire: Wire, parties: readonly string[], close: ModelLine): boolean {
   return parties
     .flatMap((party) => linkedLinesOf(wire, party))
-    .flatMap(placesNamedBy)
+    .flatMap((line) => placesNamedBy(line, "but refused"))
     .some((place) => {
       const named = lineAt(wire, place);
       return named === close || (named !== undefined && descends(wire, named, placeOf(close)));
@@ -875,7 +878,7 @@ function isSoundChange(wire: Wire, ask: ModelLine): Verdict {
   const takers = takersOf(starts, makes);
   const isSound =
     ask.thread === threadOf(wire.pinned.wireId, after) &&
-    starts.has(ask.author) &&
+    starts.get(ask.author) === true &&
     makes.get(ask.author) === true &&
     canBeRoster([...makes.keys()]) &&
     isOneStep(starts, makes) &&

@@ -144,6 +144,17 @@ function memberMoves(lines: readonly ModelLine[]): readonly ModelLine[] {
   });
 }
 
+/** Calls `visit` with each wire of up to so many lines, about asks and about members. */
+export function visitSmallWires(
+  depth: number,
+  visit: (pinned: Pinned, lines: readonly ModelLine[]) => void,
+): void {
+  for (const moves of [askMoves, memberMoves])
+    explore(moves, depth, (lines) => {
+      visit(PINNED, lines);
+    });
+}
+
 /** Each subset of each wire: one line more never changes what is final. */
 export function findBrokenInSmallWires(depth: number): Explored {
   const broken: string[] = [];

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readClose } from "../../src/protocol/asks/ask-line.ts";
 import { Database } from "../../src/store/database.ts";
 import { Store, type NewLine } from "../../src/store/store.ts";
 import { fromPlain, type JsonValue } from "../../src/wire/json/json.ts";
@@ -26,12 +25,10 @@ function newLine(line: PlainLine, receivedMs = 0): NewLine {
   const place: Place = { author, seq, id };
   const fields = { from: author, timestamp, type, to, body, correlation_id: thread };
   const bytes = Buffer.from(JSON.stringify(isSigned ? { ...fields, signature: "" } : fields));
-  const close = readClose({ place, timestamp, thread, type, to, body });
   return {
     ...{ ...place, prev: line.prev, thread, type, sentMs: 0, receivedMs, bytes },
     ...{ verdict: "mail", isUnread: false },
     names: seq === null ? [] : placesNamed(body),
-    decides: close?.decides,
   };
 }
 

@@ -182,7 +182,8 @@ function changeStands(history: History, ask: Ask): Verdict {
   if (change === undefined || ask.is !== "proposal") return "no";
   const { after, starts, makes } = change;
   if (ask.line.thread !== rosterThread(history.wireId, after)) return "no";
-  if (!starts.has(author) || makes.get(author) !== true || !isOneStep(starts, makes)) return "no";
+  if (starts.get(author) !== true || makes.get(author) !== true || !isOneStep(starts, makes))
+    return "no";
   const required = [...makes]
     .filter(([handle, chains]) => chains && starts.has(handle) && handle !== author)
     .map(([handle]) => handle);

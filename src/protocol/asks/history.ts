@@ -42,7 +42,7 @@ export interface History {
   known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[];
   /** Linked corrections of an author that name the ask in `decides`, by `seq`, then by id. */
   closes(author: string, ask: Place): readonly LinkedLine[];
-  /** Whether a linked line of an author names a place that is the line or descends from it. */
+  /** Whether a linked line of an author names a place that is the line or descends from it, but as refused. */
   isNamedBy(author: string, line: ChainPlace): boolean;
   /** Whether an earlier line on the branch of a linked line is of the same thread. */
   hasEarlierInThread(line: LinkedLine): boolean;
