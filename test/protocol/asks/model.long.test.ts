@@ -52,7 +52,9 @@ function plain({ asks, roster }: Findings): object {
     ...ask,
     waitsFor: [...new Set(waitsFor?.map((each) => each.join(" ")))].toSorted(),
   }));
-  const members = Object.entries(roster.members).toSorted();
+  const members = Object.entries(roster.members).toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
   return { asks: plainAsks, roster: { ...roster, members } };
 }
 
