@@ -12,7 +12,7 @@ const pieces = [];
 process.stdin.on("data", (piece) => pieces.push(piece));
 process.stdin.on("end", () => {
   const { session_id: session } = JSON.parse(Buffer.concat(pieces).toString("utf8"));
-  const args = { tool: "claude", session, moment: "call", isContinued: false };
+  const args = { tool: "claude", session, moment: "call", isContinued: false, isInteractive: true };
   const until = Number(process.hrtime.bigint() / 1000000n) + 2000;
   const request = JSON.stringify({ id: 1, until, op: "hook", args }) + "\\n";
   const socket = connect(basename(path), () => socket.write(request));
