@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { apply } from "../../src/protocol/core.ts";
 import type { LineEvent } from "../../src/protocol/events.ts";
@@ -34,7 +35,7 @@ class Flood {
       const line = (this.#line += 1);
       const message: LineEvent["message"] = {
         ...this.#template.message,
-        id: line.toString(16).padStart(64, "0"),
+        id: createHash("sha256").update(String(line)).digest("hex"),
         seq: line,
         correlationId: thread(line),
       };
