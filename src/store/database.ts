@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { DatabaseSync, type StatementSyncInstance } from "@photostructure/sqlite";
 import { fromErrno } from "../storage/disk/errno.ts";
 import { StorageError, type StorageCode } from "../storage/disk/disk.ts";
@@ -63,8 +64,7 @@ export class Database {
         // Without its WAL the file is complete, and SQLite need not make one beside it.
         if (!isSqlite(error, "SQLITE_READONLY", "SQLITE_CANTOPEN")) throw error;
         if (!existsSync(path) || existsSync(`${path}-wal`)) throw error;
-        const address = new URL("file:///");
-        address.pathname = path;
+        const address = pathToFileURL(path);
         address.search = "immutable=1";
         return new Database(path, connectToRead(address), false);
       }

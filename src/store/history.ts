@@ -10,12 +10,16 @@ import { isLeave } from "../protocol/asks/members-change.ts";
 import { field, textField } from "../protocol/body.ts";
 import { isJsonArray, parseObject, type JsonValue } from "../wire/json/json.ts";
 import type { ChainPlace, Place } from "../wire/places.ts";
-import type { Database, SqlRow, SqlValue } from "./database.ts";
+import type { Database, SqlRow } from "./database.ts";
+import { idBytes, idStart, idText } from "./ids.ts";
 
 const LINE =
   "select lines.n, seq, id, prev, branch, type, bytes, agents.name as author, threads.name as thread " +
   "from lines join agents using (a) join threads using (t)";
 const AUTHOR = "a = (select a from agents where name = ?)";
+/** Of the path of a line, as a JSON object: whether a row is on it. */
+const ON_PATH =
+  "exists (select 1 from json_each(?) where key = cast(branch as text) and seq <= value)";
 const WORD = `type in (${WORD_TYPES.map((type) => `'${type}'`).join(", ")})`;
 
 /** The lines of a store as the judges of outcomes ask for them. */
@@ -47,15 +51,13 @@ export class StoreHistory implements History {
   }
 
   words(tip: ChainPlace, thread: string): readonly LinkedLine[] {
-    const path = this.#path(tip);
-    const sql = `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq <= ? and ${WORD} and branch is not null order by seq, n`;
-    const found: LinkedLine[] = [];
-    for (const row of this.#database.all(sql, thread, tip.author, tip.seq)) {
-      if (!isRowOnPath(path, row)) continue;
-      found.push(linkedLine(row));
-      if (found.length > MOST_WORDS) break;
-    }
-    return found;
+    const sql =
+      `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq <= ? and ${WORD} ` +
+      `and branch is not null and ${ON_PATH} order by seq, n limit ?`;
+    const path = JSON.stringify(Object.fromEntries(this.#path(tip)));
+    return this.#database
+      .all(sql, thread, tip.author, tip.seq, path, MOST_WORDS + 1)
+      .map(linkedLine);
   }
 
   known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[] {
@@ -67,14 +69,14 @@ export class StoreHistory implements History {
     return this.#database
       .all(sql, tip.author, party, above, tip.seq)
       .filter((row) => isRowOnPath(path, row))
-      .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: hex(row["of_id"]) }));
+      .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: idText(row["of_id"]) }));
   }
 
   closes(author: string, ask: Place): readonly LinkedLine[] {
     const sql =
       `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and naming = 'closes' ` +
       "and names.a = (select a from agents where name = ?) and branch is not null order by seq, id";
-    const id = Buffer.from(ask.id, "hex");
+    const id = idBytes(ask.id);
     return this.#database.all(sql, ask.author, id, ask.seq, author).map(linkedLine);
   }
 
@@ -84,7 +86,7 @@ export class StoreHistory implements History {
       "where names.a = (select a from agents where name = ?) and of = ? and of_seq >= ? and naming <> 'refuses' and branch is not null " +
       "order by of_seq, of_id";
     return this.#database.all(sql, author, line.author, line.seq).some((row) => {
-      const named = { author: line.author, seq: Number(row["of_seq"]), id: hex(row["of_id"]) };
+      const named = { author: line.author, seq: Number(row["of_seq"]), id: idText(row["of_id"]) };
       return named.id === line.id || this.descends(named, line);
     });
   }
@@ -111,13 +113,12 @@ export class StoreHistory implements History {
 
   #row({ author, seq, id }: Place): SqlRow | undefined {
     const sql = `${LINE} where id_start = ? and id = ? and seq is ? and agents.name = ?`;
-    const start = Number.parseInt(id.slice(0, 13), 16);
-    return this.#database.get(sql, start, Buffer.from(id, "hex"), seq, author);
+    return this.#database.get(sql, idStart(id), idBytes(id), seq, author);
   }
 
   #branchOf({ author, seq, id }: ChainPlace): number | undefined {
     const sql = `select branch from lines where ${AUTHOR} and seq = ? and id = ? and branch is not null`;
-    const row = this.#database.get(sql, author, seq, Buffer.from(id, "hex"));
+    const row = this.#database.get(sql, author, seq, idBytes(id));
     return row === undefined ? undefined : Number(row["branch"]);
   }
 
@@ -151,7 +152,7 @@ function isRowOnPath(path: Path, row: SqlRow): boolean {
 function linkedLine(row: SqlRow): LinkedLine {
   const { author, id, ...line } = historyLine(row);
   const seq = Number(row["seq"]);
-  const prev = row["prev"] === null ? undefined : { author, seq: seq - 1, id: hex(row["prev"]) };
+  const prev = row["prev"] === null ? undefined : { author, seq: seq - 1, id: idText(row["prev"]) };
   return { ...line, place: { author, seq, id }, prev };
 }
 
@@ -174,7 +175,7 @@ function historyLine(row: SqlRow): ReadRow {
   const to = field(value, "to");
   return {
     author: String(row["author"]),
-    id: hex(row["id"]),
+    id: idText(row["id"]),
     timestamp: textField(value, "timestamp") ?? "",
     thread: String(row["thread"]),
     type: String(row["type"]),
@@ -187,8 +188,4 @@ function historyLine(row: SqlRow): ReadRow {
 function readTexts(value: JsonValue | undefined): readonly string[] | undefined {
   if (!isJsonArray(value)) return undefined;
   return value.every((each) => typeof each === "string") ? value : undefined;
-}
-
-function hex(blob: SqlValue | undefined): string {
-  return Buffer.from(blob as Uint8Array).toString("hex");
 }

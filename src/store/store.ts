@@ -2,6 +2,7 @@ import { StorageError } from "../storage/disk/disk.ts";
 import type { NamedPlace, Place } from "../wire/places.ts";
 import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
+import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
@@ -78,8 +79,6 @@ export interface StoreWriter {
 const SELECT =
   "select lines.*, agents.name as author, threads.name as thread from lines " +
   "join agents using (a) join threads using (t)";
-/** Each 4 bits. 52 bits are the most that a number holds with room to add to them. */
-const START_DIGITS = 13;
 const HEARTBEAT = "heartbeat";
 
 /**
@@ -525,17 +524,4 @@ function heldLine(row: SqlRow): HeldLine {
     isUnread: row["unread"] === 1,
     bytes: row["bytes"] as Uint8Array,
   };
-}
-
-function idBytes(id: string): Uint8Array {
-  if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${id} is no event id`);
-  return Buffer.from(id, "hex");
-}
-
-function idText(blob: SqlValue | undefined): string {
-  return Buffer.from(blob as Uint8Array).toString("hex");
-}
-
-function idStart(id: string): number {
-  return Number.parseInt(id.slice(0, START_DIGITS), 16);
 }

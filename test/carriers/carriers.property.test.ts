@@ -195,3 +195,16 @@ test("what was published is there after a power cut", () => {
   scene.world.powerCut("drop");
   expect(ownNumbers(scene.content())).toEqual([1, 2, 3]);
 });
+
+test("a carrier that takes some of the lines holds these alone", () => {
+  const disk = new MemoryDisk({ seed: 1 }).process();
+  disk.makeFolder("/wire", 0o700);
+  const takes = ({ seq }: OwnLine): boolean => seq % 2 === 0;
+  const carrier: Carrier = { path: PATH, others: [], mode: 0o600, takes };
+  const first = publish(disk, carrier, chainOf(3), undefined, () => undefined);
+  publish(disk, carrier, chainOf(6), first, () => undefined);
+  const read = readCarrier(disk, PATH, undefined, { bytes: 10_000, lines: 100 });
+  expect(ownNumbers(Buffer.concat(read.lines.map((each) => Buffer.from([...each, 0x0a]))))).toEqual(
+    [2, 4, 6],
+  );
+});

@@ -1,26 +1,12 @@
 import { createHash } from "node:crypto";
 import { Database } from "../../src/store/database.ts";
 import { Store, type NewLine } from "../../src/store/store.ts";
-import { fromPlain, type JsonValue } from "../../src/wire/json/json.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
 import { placesNamed, type ChainPlace, type Place, type PlaceJson } from "../../src/wire/places.ts";
-
-/** A line without what the judges of outcomes do not read; none is signed. */
-export interface PlainLine {
-  readonly author: string;
-  readonly seq: number | null;
-  readonly id: string;
-  readonly prev: string | null;
-  readonly timestamp: string;
-  readonly thread: string | undefined;
-  readonly type: string;
-  readonly to: readonly string[] | undefined;
-  readonly body: JsonValue;
-  /** Of a line that is in no chain. */
-  readonly isSigned: boolean;
-}
+import type { ModelLine } from "../model/model.ts";
 
 /** What a store is told of a line. */
-function newLine(line: PlainLine, receivedMs = 0): NewLine {
+function newLine(line: ModelLine, receivedMs = 0): NewLine {
   const { author, seq, id, thread = "", type, timestamp, to, body, isSigned } = line;
   const place: Place = { author, seq, id };
   const fields = { from: author, timestamp, type, to, body, correlation_id: thread };
@@ -33,7 +19,7 @@ function newLine(line: PlainLine, receivedMs = 0): NewLine {
 }
 
 /** A store in memory that holds these lines, taken in in this order. */
-export function storeOf(lines: readonly PlainLine[]): Store {
+export function storeOf(lines: readonly ModelLine[]): Store {
   const store = new Store(Database.open(":memory:"));
   store.write((into) => {
     for (const line of lines) into.hold(newLine(line));
@@ -43,7 +29,7 @@ export function storeOf(lines: readonly PlainLine[]): Store {
 
 /** Writes the chain of one agent, branch by branch. */
 export class Writer {
-  readonly lines: PlainLine[] = [];
+  readonly lines: ModelLine[] = [];
   readonly author: string;
   #last: ChainPlace | undefined;
   #loose = 0;

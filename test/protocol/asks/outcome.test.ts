@@ -3,13 +3,14 @@ import { readAsk } from "../../../src/protocol/asks/ask-line.ts";
 import { outcomeOf, type Outcome } from "../../../src/protocol/asks/outcome.ts";
 import { rosterInForce } from "../../../src/protocol/asks/roster.ts";
 import type { PlaceJson } from "../../../src/wire/places.ts";
-import { storeOf, Writer, type PlainLine } from "../../support/chain-lines.ts";
+import type { ModelLine } from "../../model/model.ts";
+import { storeOf, Writer } from "../../support/chain-lines.ts";
 
 const T = "t1";
 /** Before the first line of a chain. */
 const NOWHERE: PlaceJson = ["", null, ""];
 
-function outcome(lines: readonly PlainLine[], [author, seq, id]: PlaceJson, of?: string): Outcome {
+function outcome(lines: readonly ModelLine[], [author, seq, id]: PlaceJson, of?: string): Outcome {
   const history = storeOf(lines).history("w");
   const place = { author, seq, id };
   const line = history.linked(place) ?? history.loose(place);
@@ -18,7 +19,7 @@ function outcome(lines: readonly PlainLine[], [author, seq, id]: PlaceJson, of?:
   return outcomeOf(history, ask, of);
 }
 
-function scene(): { forge: Writer; scribe: Writer; all: () => PlainLine[] } {
+function scene(): { forge: Writer; scribe: Writer; all: () => ModelLine[] } {
   const forge = new Writer("forge");
   const scribe = new Writer("scribe");
   return { forge, scribe, all: () => [...forge.lines, ...scribe.lines] };
@@ -242,7 +243,7 @@ describe("members", () => {
     by.say("correction", thread, { decides: ask, outcome: "approved", answers });
   }
 
-  function changed(body: object): { lines: PlainLine[]; close: PlaceJson; mason: Writer } {
+  function changed(body: object): { lines: ModelLine[]; close: PlaceJson; mason: Writer } {
     const { forge, scribe, all } = scene();
     const mason = new Writer("mason");
     const ask = forge.say("proposal", thread, { ...change, ...body });
