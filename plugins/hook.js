@@ -1,7 +1,6 @@
 // deaddrop: a plugin of a coding tool. `deaddrop integrate` writes it, and takes it away again.
 // It tells the model between its tool calls that mail is there, and wakes an idle session where the tool
 // can do that. It carries no text of another agent: only counts, handles and ids, which `deaddrop hook` prints.
-// The file that is written is this one with the adapter of the tool behind it.
 import { spawn, spawnSync } from "node:child_process";
 import { writeSync } from "node:fs";
 
