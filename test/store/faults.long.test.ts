@@ -1,7 +1,8 @@
-import { execFile, spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk/disk.ts";
@@ -164,4 +165,29 @@ test("a checkpoint on its own thread loses nothing, and empties the WAL in the e
   const again = Store.openToRead(path);
   expect(again.chain("forge", { after: 0, limit: 1_000 })).toHaveLength(300);
   again.close();
+});
+
+test("it is read by a user who can write neither it nor its folder", async ({ skip }) => {
+  skip(process.getuid?.() !== 0, "only root can run a process as another user");
+  const look = `require("node:fs").readFileSync(${JSON.stringify(join(CHECKOUT, "package.json"))})`;
+  const looked = spawnSync(process.execPath, ["-e", look], { uid: 65_534, cwd: "/" });
+  skip(looked.status !== 0, "another user cannot read this checkout");
+  const closed = mkdtempSync(join(tmpdir(), "deaddrop store 100%25-"));
+  try {
+    const path = join(closed, "store.db");
+    const store = Store.open(path);
+    store.write((into) => into.hold(line(1)));
+    store.close();
+    for (const name of readdirSync(closed)) if (name !== "store.db") rmSync(join(closed, name));
+    chmodSync(path, 0o444);
+    chmodSync(closed, 0o555);
+    const source = pathToFileURL(join(CHECKOUT, "src/store/store.ts")).href;
+    const script = `const { Store } = await import(${JSON.stringify(source)});
+      console.log(Store.openToRead(process.argv[1]).lastN());`;
+    const args = [...TYPESCRIPT, "--input-type=module", "-e", script, path];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { uid: 65_534, cwd: "/" });
+    expect(stdout.trim()).toBe("1");
+  } finally {
+    rmSync(closed, { recursive: true, force: true });
+  }
 });
