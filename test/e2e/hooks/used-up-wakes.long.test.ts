@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { armed, receive, startWaiter, URGENT } from "../../support/processes/hook-processes.ts";
+import { armed, receive, untilArmed, URGENT } from "../../support/processes/hook-processes.ts";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
 import { until } from "../../support/processes/real-processes.ts";
 
@@ -22,7 +22,7 @@ test("claims wake nobody; used up wakes are said by status and to the sender, an
 
   const isSaid = async () =>
     (await wire.run("forge", "status")).stdout.includes("wakes used up until");
-  await armed(wire);
+  const next = await armed(wire);
   await until("status says it", isSaid);
   await until("the sender is told", async () => {
     const sent = await wire.run("scribe", "send", "again", "words", ...URGENT);
@@ -31,7 +31,7 @@ test("claims wake nobody; used up wakes are said by status and to the sender, an
 
   await daemon.stop();
   await wire.daemon("forge");
-  const next = startWaiter(wire);
+  await untilArmed(wire);
   await until("status says it still", isSaid);
   await receive(wire, "after the restart", ...URGENT);
   await until("it is said again", isSaid);
