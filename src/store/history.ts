@@ -1,6 +1,7 @@
 import {
   MOST_WORDS,
   WORD_TYPES,
+  type Head,
   type History,
   type HistoryLine,
   type LinkedLine,
@@ -70,6 +71,21 @@ export class StoreHistory implements History {
       .all(sql, tip.author, party, above, tip.seq)
       .filter((row) => isRowOnPath(path, row))
       .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: idText(row["of_id"]) }));
+  }
+
+  heads(tip: ChainPlace, of: string): readonly Head[] {
+    const path = this.#path(tip);
+    const sql =
+      "select distinct lines.seq as seq, lines.branch as branch, of_seq, of_id, read from names join lines using (n) " +
+      "where names.a = (select a from agents where name = ?) and of = ? and read is not null and lines.seq <= ? " +
+      "and lines.type = 'heartbeat' and branch is not null order by of_seq desc, read desc, of_id";
+    return this.#database
+      .all(sql, tip.author, of, tip.seq)
+      .filter((row) => isRowOnPath(path, row))
+      .map((row) => ({
+        place: { author: of, seq: Number(row["of_seq"]), id: idText(row["of_id"]) },
+        read: Number(row["read"]),
+      }));
   }
 
   closes(author: string, ask: Place): readonly LinkedLine[] {

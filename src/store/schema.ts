@@ -8,7 +8,8 @@ export const SCHEMA_VERSION = 1;
  *
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
- * `fork` of its `parent`. `names` has each place that a line of a chain names.
+ * `fork` of its `parent`. `names` has each place that a line of a chain names, and of a head up to where it is
+ * `read`.
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -53,9 +54,11 @@ create table names (
   of text not null,
   of_seq integer,
   of_id blob not null,
-  naming text not null
+  naming text not null,
+  read integer
 ) strict;
 create index name_known on names (a, of, of_seq);
+create index name_heads on names (a, of, of_seq) where read is not null;
 create index name_closes on names (of, of_id, a) where naming = 'closes';
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';

@@ -417,15 +417,16 @@ class Writer implements StoreWriter {
   }
 
   #nameAll(n: number, a: number, { names }: NewLine): void {
-    for (const { place, naming } of names) {
+    for (const { place, naming, read = null } of names) {
       this.#database.run(
-        "insert into names (n, a, of, of_seq, of_id, naming) values (?, ?, ?, ?, ?, ?)",
+        "insert into names (n, a, of, of_seq, of_id, naming, read) values (?, ?, ?, ?, ?, ?, ?)",
         n,
         a,
         place.author,
         place.seq,
         idBytes(place.id),
         naming,
+        read,
       );
     }
   }

@@ -67,6 +67,8 @@ export type Naming = "closes" | "refuses" | "knows";
 export interface NamedPlace {
   readonly place: Place;
   readonly naming: Naming;
+  /** Of a head: up to which number its author's mail is read. */
+  readonly read?: number;
 }
 
 /** Each place that a chained line's body names, as often as it names it. Spec of the next wire, 1.6. */
@@ -80,6 +82,7 @@ export function placesNamed(body: JsonValue): NamedPlace[] {
     ...(closed === undefined ? [] : [{ place: closed, naming: "closes" as const }]),
     ...refused.map((place) => ({ place, naming: "refuses" as const })),
     ...placesKnown(body).map((place) => ({ place, naming: "knows" as const })),
+    ...headsNamed(own(body, "heads")),
   ];
 }
 
@@ -89,7 +92,6 @@ function placesKnown(body: JsonObject): Place[] {
     ...LIST_FIELDS.flatMap((name) => entries(own(body, name)).map(readPlace)),
     ...inAnswers(own(body, "answers")),
     ...inBeats(own(body, "of"), own(body, "beats")),
-    ...inHeads(own(body, "heads")),
   ].filter((place) => place !== undefined);
 }
 
@@ -107,13 +109,20 @@ function inBeats(of: JsonValue | undefined, beats: JsonValue | undefined): (Plac
   return entries(beats).map((beat) => pairPlace(of, beat));
 }
 
-function inHeads(value: JsonValue | undefined): (Place | undefined)[] {
+/** How far a beat's author holds the chains of others, and has read them. Spec of the next wire, 3.2.2. */
+function headsNamed(value: JsonValue | undefined): NamedPlace[] {
   if (!isJsonObject(value)) return [];
   return Object.entries(value)
     .slice(0, MOST_NAMED)
-    .map(([author, head]) =>
-      isJsonArray(head) && head.length === 3 ? placeOf(author, head[0], head[1]) : undefined,
-    );
+    .flatMap(([author, head]) => {
+      if (!isJsonArray(head) || head.length !== 3) return [];
+      const place = placeOf(author, head[0], head[1]);
+      const [, , read] = head;
+      if (place?.seq === undefined || place.seq === null)
+        return place === undefined ? [] : [{ place, naming: "knows" as const }];
+      const isCount = typeof read === "number" && Number.isSafeInteger(read) && read >= 0;
+      return [{ place, naming: "knows" as const, read: isCount ? Math.min(read, place.seq) : 0 }];
+    });
 }
 
 function refusedPlace(value: JsonValue): Place | undefined {

@@ -29,6 +29,13 @@ export const WORD_TYPES = ["proposal", "request", "ack", "correction"] as const;
 /** Of one branch and thread, so many words are read. */
 export const MOST_WORDS = 1_024;
 
+/** How far an agent says that it holds the chain of another, and has read it. */
+export interface Head {
+  readonly place: ChainPlace;
+  /** All mail of that author up to this number is read. */
+  readonly read: number;
+}
+
 /** The authentic lines that are held, as questions. Outcomes are judged by nothing else. */
 export interface History {
   readonly wireId: string;
@@ -40,6 +47,8 @@ export interface History {
   words(tip: ChainPlace, thread: string): readonly LinkedLine[];
   /** Places of `party` with a `seq` above a number, named on the branch of a linked line, itself included. */
   known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[];
+  /** The heads of an author in beats on the branch of a linked line, itself included; the highest first. */
+  heads(tip: ChainPlace, of: string): readonly Head[];
   /** Linked corrections of an author that name the ask in `decides`, by `seq`, then by id. */
   closes(author: string, ask: Place): readonly LinkedLine[];
   /** Whether a linked line of an author names a place that is the line or descends from it, but as refused. */
