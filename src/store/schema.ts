@@ -6,6 +6,14 @@ export const SCHEMA_VERSION = 1;
  * order in which they were taken in, and is given once: folding them in that order gives the state of the
  * protocol.
  *
+ * A line has no `verdict` before it is judged as mail; `delivered` counts what is mail in the order of its
+ * delivery. `ours`: it is addressed to our agent. `aside`: it is struck, or on a branch that the operator
+ * does not follow.
+ *
+ * `chains` has for each author the last line of `whole` and the number of an undecided fork behind it;
+ * lines up to `judged` have their verdict. `waiting` are lines of chains that are not linked, or not proven to
+ * be their author's.
+ *
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
  * `fork` of its `parent`. `names` has each place that a line of a chain names, and of a head up to where it is
@@ -33,8 +41,12 @@ create table lines (
   type text not null,
   sent integer not null,
   received integer not null,
-  verdict text not null,
+  live integer not null,
+  ours integer not null,
+  verdict text,
+  delivered integer,
   unread integer,
+  aside text,
   bytes blob not null
 ) strict;
 create unique index line_place on lines (a, seq, id) where seq is not null;
@@ -62,16 +74,34 @@ create index name_heads on names (a, of, of_seq) where read is not null;
 create index name_closes on names (of, of_id, a) where naming = 'closes';
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
-create index line_unread on lines (n) where unread = 1;
+create unique index line_delivered on lines (delivered) where delivered is not null;
+create index line_unread on lines (delivered) where unread = 1;
+create index line_unjudged on lines (n) where verdict is null and seq is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
-create table ahead (
+create table chains (
+  a integer primary key,
+  whole integer not null default 0,
+  whole_id blob,
+  fork integer,
+  judged integer not null default 0,
+  waiting integer not null default 0
+) strict;
+create table waiting (
   a integer not null,
   seq integer not null,
   id blob not null,
+  prev blob,
+  proven integer not null,
+  key text not null,
   received integer not null,
+  live integer not null,
   bytes blob not null,
   primary key (a, seq, id)
+) without rowid, strict;
+create table follows (a integer, seq integer, id blob not null, primary key (a, seq)) without rowid, strict;
+create table strikes (
+  a integer, key text, last integer not null, last_id blob, primary key (a, key)
 ) without rowid, strict;
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;

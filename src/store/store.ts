@@ -18,9 +18,10 @@ export interface NewLine extends Place {
   readonly sentMs: number;
   /** When it was taken in, milliseconds of Unix time. */
   readonly receivedMs: number;
-  /** What admission said of it: `mail`, or why it is none. */
-  readonly verdict: string;
-  readonly isUnread: boolean;
+  /** It was not there when reading began: deadlines, wakes and incidents may follow from it. */
+  readonly isLive: boolean;
+  /** It is addressed to our agent. */
+  readonly isOurs: boolean;
   /** As it was signed, without the newline. */
   readonly bytes: Uint8Array;
   /** What a search finds it by; none for a line that nobody searches. */
@@ -32,13 +33,22 @@ export interface HeldLine extends Omit<NewLine, "words" | "names"> {
   readonly n: number;
   /** Which branch of its author's chain it is in; null while it is not linked down to the first line. */
   readonly branch: number | null;
+  /** Null before it is judged: `mail`, `passed` for what is taken and for somebody else, or why it is none. */
+  readonly verdict: string | null;
+  /** Of mail: which one it is in the order of delivery, from 1. */
+  readonly delivered: number | null;
+  readonly isUnread: boolean;
+  /** A key that was revoked has signed it, or it is on a branch that the operator does not follow. */
+  readonly aside: "struck" | "rejected" | null;
 }
 
-/** A line of a chain that cannot be linked yet: lines before it are missing. */
-export interface LineAhead extends Place {
-  readonly seq: number;
-  readonly receivedMs: number;
-  readonly bytes: Uint8Array;
+/** What became of a line that was to be held. */
+export interface Held {
+  readonly n: number;
+  /** False: it was held already. */
+  readonly isNew: boolean;
+  /** Lines that are linked since, itself and those that were held before it, in the order of their numbers. */
+  readonly linked: readonly number[];
 }
 
 export interface ThreadRow {
@@ -58,16 +68,18 @@ export interface Page {
 /** What a transaction may change. */
 export interface StoreWriter {
   /**
-   * Holds a line, and returns its `n`. One that is held already keeps the `n` that it has. Of the beats
-   * of an author that are in no chain only the latest is kept.
+   * Holds a line. One that is held already keeps the `n` that it has. Of the beats of an author that are in
+   * no chain only the latest is kept.
    */
-  hold(line: NewLine): number;
-  /** What admission says of a line now. */
+  hold(line: NewLine): Held;
+  /** Says of a line why it is no mail. */
   setVerdict(n: number, verdict: string): void;
+  /** Makes a line mail, as the next one in the order of delivery. */
+  deliver(n: number): void;
+  /** A copy of a line has shown that it is for our agent. */
+  setOurs(n: number): void;
   /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number;
-  holdAhead(line: LineAhead): void;
-  dropAhead(place: Place): void;
   /** Binds a send key to a line. The key is free, or this throws. */
   bindKey(key: string, n: number): void;
   setCursor(carrier: string, value: string): void;
@@ -183,9 +195,15 @@ export class Store {
     return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
   }
 
+  /** Mail in the order of its delivery; `after` counts in that order. */
+  mail({ after, limit }: Page): HeldLine[] {
+    return this.#many(`${SELECT} where delivered > ? order by delivered limit ?`, after, limit);
+  }
+
+  /** The same of what is unread. */
   unread({ after, limit }: Page): HeldLine[] {
     return this.#many(
-      `${SELECT} where lines.unread = 1 and n > ? order by n limit ?`,
+      `${SELECT} where lines.unread = 1 and delivered > ? order by delivered limit ?`,
       after,
       limit,
     );
@@ -236,23 +254,6 @@ export class Store {
       limit,
     );
     return found.flatMap((row) => this.line(Number(row["n"])) ?? []);
-  }
-
-  /** Lines of an author that wait for those before them, by number. */
-  ahead(author: string, { after, limit }: Page): LineAhead[] {
-    const rows = this.#database.all(
-      "select ahead.*, agents.name as author from ahead join agents using (a) where a = (select a from agents where name = ?) and seq > ? order by seq, id limit ?",
-      author,
-      after,
-      limit,
-    );
-    return rows.map((row) => ({
-      author: String(row["author"]),
-      seq: Number(row["seq"]),
-      id: idText(row["id"]),
-      receivedMs: Number(row["received"]),
-      bytes: row["bytes"] as Uint8Array,
-    }));
   }
 
   /** `n` of the line that was sent with a key. */
@@ -311,10 +312,10 @@ class Writer implements StoreWriter {
     this.#database = database;
   }
 
-  hold(line: NewLine): number {
+  hold(line: NewLine): Held {
     const a = this.#agent(line.author);
     const known = this.#known(a, line);
-    if (known !== undefined) return known;
+    if (known !== undefined) return { n: known, isNew: false, linked: [] };
     if (line.seq === null && line.type === HEARTBEAT)
       this.#database.run(
         `delete from lines where a = ? and seq is null and type = '${HEARTBEAT}'`,
@@ -322,7 +323,7 @@ class Writer implements StoreWriter {
       );
     const t = this.#thread(line.thread);
     const { rowid: n } = this.#database.run(
-      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, verdict, unread, bytes) " +
+      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, bytes) " +
         "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
@@ -333,22 +334,12 @@ class Writer implements StoreWriter {
       line.type,
       line.sentMs,
       line.receivedMs,
-      line.verdict,
-      line.isUnread ? 1 : null,
+      line.isLive ? 1 : 0,
+      line.isOurs ? 1 : 0,
       line.bytes,
     );
-    if (line.seq !== null) {
-      this.#nameAll(n, a, line);
-      this.#link(n, a, line.seq, line);
-    }
-    if (line.type !== HEARTBEAT) {
-      this.#database.run(
-        "update threads set lines = lines + 1, unread = unread + ?, last = ? where t = ?",
-        line.isUnread ? 1 : 0,
-        n,
-        t,
-      );
-    }
+    if (line.type !== HEARTBEAT)
+      this.#database.run("update threads set lines = lines + 1, last = ? where t = ?", n, t);
     if (line.words !== undefined) {
       this.#database.run(
         "insert into words (rowid, subject, body) values (?, ?, ?)",
@@ -357,11 +348,28 @@ class Writer implements StoreWriter {
         line.words.body,
       );
     }
-    return n;
+    if (line.seq === null) return { n, isNew: true, linked: [] };
+    this.#nameAll(n, a, line);
+    return { n, isNew: true, linked: this.#link(n, a, line.seq, line) };
   }
 
   setVerdict(n: number, verdict: string): void {
     this.#database.run("update lines set verdict = ? where n = ?", verdict, n);
+  }
+
+  deliver(n: number): void {
+    const row = this.#database.get("select max(delivered) as last from lines");
+    const next = Number(row?.["last"] ?? 0) + 1;
+    const sql = "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ?";
+    this.#database.run(sql, next, n);
+    this.#database.run(
+      "update threads set unread = unread + 1 where t = (select t from lines where n = ?)",
+      n,
+    );
+  }
+
+  setOurs(n: number): void {
+    this.#database.run("update lines set ours = 1 where n = ?", n);
   }
 
   markRead(ns: readonly number[]): number {
@@ -374,26 +382,6 @@ class Writer implements StoreWriter {
       marked += 1;
     }
     return marked;
-  }
-
-  holdAhead(line: LineAhead): void {
-    this.#database.run(
-      "insert or ignore into ahead (a, seq, id, received, bytes) values (?, ?, ?, ?, ?)",
-      this.#agent(line.author),
-      line.seq,
-      idBytes(line.id),
-      line.receivedMs,
-      line.bytes,
-    );
-  }
-
-  dropAhead({ author, seq, id }: Place): void {
-    this.#database.run(
-      "delete from ahead where a = ? and seq = ? and id = ?",
-      this.#agent(author),
-      seq,
-      idBytes(id),
-    );
   }
 
   bindKey(key: string, n: number): void {
@@ -432,7 +420,8 @@ class Writer implements StoreWriter {
   }
 
   /** Gives a line its branch, and the lines behind it that were held before it. */
-  #link(n: number, a: number, seq: number, line: Pick<NewLine, "id" | "prev">): void {
+  #link(n: number, a: number, seq: number, line: Pick<NewLine, "id" | "prev">): number[] {
+    const done: number[] = [];
     const linked = [
       { n, seq, id: idBytes(line.id), prev: line.prev === null ? null : idBytes(line.prev) },
     ];
@@ -440,6 +429,7 @@ class Writer implements StoreWriter {
       const branch = this.#branchFor(a, each.seq, each.prev);
       if (branch === undefined) continue;
       this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
+      done.push(each.n);
       const next = this.#database.all(
         "select n, id from lines where a = ? and seq = ? and prev = ? order by n desc",
         a,
@@ -451,6 +441,7 @@ class Writer implements StoreWriter {
         linked.push({ n: Number(row["n"]), seq: each.seq + 1, id, prev: each.id });
       }
     }
+    return done;
   }
 
   /** The branch of a line that follows `prev`; undefined when that one is not linked. */
@@ -521,8 +512,12 @@ function heldLine(row: SqlRow): HeldLine {
     type: String(row["type"]),
     sentMs: Number(row["sent"]),
     receivedMs: Number(row["received"]),
-    verdict: String(row["verdict"]),
+    isLive: row["live"] === 1,
+    isOurs: row["ours"] === 1,
+    verdict: row["verdict"] === null ? null : String(row["verdict"]),
+    delivered: row["delivered"] === null ? null : Number(row["delivered"]),
     isUnread: row["unread"] === 1,
+    aside: (row["aside"] ?? null) as HeldLine["aside"],
     bytes: row["bytes"] as Uint8Array,
   };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import { Store, type HeldLine, type LineAhead, type NewLine } from "../../src/store/store.ts";
+import { Store, type HeldLine, type NewLine } from "../../src/store/store.ts";
 import { amount } from "../support/amounts.ts";
 
 // Any order of changes, ends without a word, restarts and pages: the store answers as a plain list would.
@@ -29,17 +29,15 @@ const line: fc.Arbitrary<NewLine> = fc
     type: fc.constantFrom("ship", "heartbeat"),
     sentMs: fc.nat(1_000),
     receivedMs: fc.nat(1_000),
-    verdict: fc.constantFrom("mail", "rate_limited"),
-    isUnread: fc.boolean(),
+    isLive: fc.boolean(),
+    isOurs: fc.boolean(),
     words: fc.option(fc.record({ subject: words, body: words }), { nil: undefined }),
   })
   .map(({ words: found, ...each }) => {
     const isBeat = each.type === "heartbeat";
     const bytes = Buffer.from(JSON.stringify([each.author, each.seq, each.id]));
-    const isUnread = each.isUnread && !isBeat;
     return {
       ...each,
-      isUnread,
       bytes,
       prev: null,
       names: [],
@@ -50,14 +48,12 @@ const line: fc.Arbitrary<NewLine> = fc
 /** What a store should say, in as few words as possible. */
 class Model {
   lines: (HeldLine & NewLine)[] = [];
-  ahead: LineAhead[] = [];
   keys = new Map<string, number>();
   last = 0;
 
   copy(): Model {
     return Object.assign(new Model(), {
       lines: [...this.lines],
-      ahead: [...this.ahead],
       keys: new Map(this.keys),
       last: this.last,
     });
@@ -72,8 +68,24 @@ class Model {
     if (isLooseBeat(added))
       this.lines = this.lines.filter((each) => !isLooseBeat(each) || each.author !== added.author);
     this.last += 1;
-    this.lines.push({ ...added, n: this.last, branch: null });
+    const unjudged = { verdict: null, delivered: null, isUnread: false, aside: null };
+    this.lines.push({ ...added, ...unjudged, n: this.last, branch: null });
     return this.last;
+  }
+
+  /** A line that may be judged. */
+  unjudged(at: number): number | undefined {
+    const waiting = this.lines.filter(
+      ({ verdict, type }) => verdict === null && type !== "heartbeat",
+    );
+    return waiting[at]?.n;
+  }
+
+  judge(n: number, verdict: string): void {
+    const delivered = Math.max(0, ...this.lines.map((each) => each.delivered ?? 0)) + 1;
+    const judged =
+      verdict === "mail" ? { verdict, delivered, isUnread: true } : { verdict, isUnread: false };
+    this.lines = this.lines.map((each) => (each.n === n ? { ...each, ...judged } : each));
   }
 
   markRead(ns: readonly number[]): number {
@@ -101,7 +113,11 @@ function expectSame(store: Store, model: Model): void {
     lines.map((each) => ({ ...each, branch: null, bytes: Buffer.from(each.bytes) }));
   const all = { after: 0, limit: 1_000 };
   expect(plain(store.lines(all))).toEqual(model.held(() => true));
-  expect(plain(store.unread(all))).toEqual(model.held((each) => each.isUnread));
+  const delivered = model
+    .held((each) => each.delivered !== null)
+    .toSorted((one, other) => (one.delivered ?? 0) - (other.delivered ?? 0));
+  expect(plain(store.mail(all))).toEqual(delivered);
+  expect(plain(store.unread(all))).toEqual(delivered.filter((each) => each.isUnread));
   expect(store.unreadCount()).toBe(model.held((each) => each.isUnread).length);
   const mail = model.held((each) => each.type !== "heartbeat");
   for (const thread of ["t1", "t2", "t3", "t4"]) {
@@ -118,11 +134,6 @@ function expectSame(store: Store, model: Model): void {
       .toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0) || one.n - other.n);
     expect(plain(store.chain(author, all))).toEqual(chain);
     expect(plain(store.linesNumbered(author, 2))).toEqual(chain.filter(({ seq }) => seq === 2));
-    const waiting = model.ahead
-      .filter((each) => each.author === author)
-      .toSorted((one, other) => one.seq - other.seq || (one.id < other.id ? -1 : 1));
-    const ahead = store.ahead(author, all);
-    expect(ahead.map((each) => ({ ...each, bytes: Buffer.from(each.bytes) }))).toEqual(waiting);
   }
   for (const prefix of ["7f", "7fa", "7fa0", "", "zz"]) {
     const found = mail
@@ -155,16 +166,14 @@ const change = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("read" as const), ns: fc.array(fc.nat(30)) }),
   },
-  fc.record({
-    do: fc.constant("ahead" as const),
-    line: fc.record({
-      author: fc.constantFrom(...AUTHORS),
-      seq: fc.integer({ min: 7, max: 9 }),
-      id,
-      receivedMs: fc.nat(9),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("judge" as const),
+      at: fc.nat(5),
+      verdict: fc.constantFrom("mail", "passed", "tier_refused"),
     }),
-  }),
-  fc.record({ do: fc.constant("drop" as const), at: fc.nat(5) }),
+  },
   fc.record({ do: fc.constant("bind" as const), key: fc.constantFrom("k1", "k2"), line }),
 );
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
@@ -180,24 +189,17 @@ function play(
   store: Parameters<Parameters<Store["write"]>[0]>[0],
   each: Change,
 ): void {
-  if (each.do === "hold") expect(store.hold(each.line)).toBe(model.hold(each.line));
+  if (each.do === "hold") expect(store.hold(each.line).n).toBe(model.hold(each.line));
   else if (each.do === "read") expect(store.markRead(each.ns)).toBe(model.markRead(each.ns));
-  else if (each.do === "ahead") {
-    const { author, seq, id: lineId } = each.line;
-    const ahead = { ...each.line, bytes: Buffer.from("ahead") };
-    store.holdAhead(ahead);
-    const isThere = model.ahead.some(
-      (other) => other.author === author && other.seq === seq && other.id === lineId,
-    );
-    if (!isThere) model.ahead.push(ahead);
-  } else if (each.do === "drop") {
-    const dropped = model.ahead[each.at];
-    if (dropped === undefined) return;
-    store.dropAhead(dropped);
-    model.ahead.splice(each.at, 1);
+  else if (each.do === "judge") {
+    const n = model.unjudged(each.at);
+    if (n === undefined) return;
+    if (each.verdict === "mail") store.deliver(n);
+    else store.setVerdict(n, each.verdict);
+    model.judge(n, each.verdict);
   } else if (!model.keys.has(each.key)) {
     const n = model.hold(each.line);
-    expect(store.hold(each.line)).toBe(n);
+    expect(store.hold(each.line).n).toBe(n);
     store.bindKey(each.key, n);
     model.keys.set(each.key, n);
   }

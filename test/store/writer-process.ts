@@ -9,11 +9,11 @@ const store = Store.open(path);
 for (let at = 1; count === "0" || at <= Number(count); at += 1) {
   const id = createHash("sha256").update(`${name} ${at}`).digest("hex");
   const n = store.write((into) => {
-    const held = into.hold({
+    const { n: held } = into.hold({
       ...{ author: name, seq: at, id, thread: name, type: "ship", sentMs: at, receivedMs: at },
       ...{
-        verdict: "mail",
-        isUnread: true,
+        isLive: true,
+        isOurs: true,
         prev: null,
         names: [],
         bytes: Buffer.from(`${name} ${at}`),
