@@ -1,16 +1,24 @@
 import {
   MOST_WORDS,
   WORD_TYPES,
+  type Few,
   type Head,
   type History,
   type HistoryLine,
   type LinkedLine,
   type LooseLine,
+  type Receipt,
 } from "../protocol/asks/history.ts";
 import { isLeave } from "../protocol/asks/members-change.ts";
 import { field, textField } from "../protocol/body.ts";
-import { isJsonArray, parseObject, type JsonValue } from "../wire/json/json.ts";
-import type { ChainPlace, Place } from "../wire/places.ts";
+import { isJsonArray, parseObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
+import {
+  isSamePlace,
+  readRefused,
+  type ChainPlace,
+  type Naming,
+  type Place,
+} from "../wire/places.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { idBytes, idStart, idText } from "./ids.ts";
 
@@ -21,6 +29,14 @@ const AUTHOR = "a = (select a from agents where name = ?)";
 /** Of the path of a line, as a JSON object: whether a row is on it. */
 const ON_PATH =
   "exists (select 1 from json_each(?) where key = cast(branch as text) and seq <= value)";
+/**
+ * Of what a hostile author has written to be searched through, so much is looked at: no judge of what only
+ * restrains ourselves is worth more.
+ */
+const MOST_ROWS = 1_024;
+const MOST_REFUSALS = 64;
+const MOST_BEATS = 16;
+const MOST_LOOSE_ACKS = 64;
 const WORD = `type in (${WORD_TYPES.map((type) => `'${type}'`).join(", ")})`;
 
 /** The lines of a store as the judges of outcomes ask for them. */
@@ -89,11 +105,7 @@ export class StoreHistory implements History {
   }
 
   closes(author: string, ask: Place): readonly LinkedLine[] {
-    const sql =
-      `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and naming = 'closes' ` +
-      "and names.a = (select a from agents where name = ?) and branch is not null order by seq, id";
-    const id = idBytes(ask.id);
-    return this.#database.all(sql, ask.author, id, ask.seq, author).map(linkedLine);
+    return this.namers(author, "closes", ask, { from: "first", limit: -1 });
   }
 
   isNamedBy(author: string, line: ChainPlace): boolean {
@@ -125,6 +137,96 @@ export class StoreHistory implements History {
   leaves(author: string): readonly LinkedLine[] {
     const sql = `${LINE} where ${AUTHOR} and type = 'shutdown' and branch is not null order by seq, id`;
     return this.#database.all(sql, author).map(linkedLine).filter(isLeave);
+  }
+
+  namers(
+    author: string,
+    naming: Naming,
+    place: Place,
+    { from, limit }: Few,
+  ): readonly LinkedLine[] {
+    const order = from === "first" ? "asc" : "desc";
+    const sql =
+      `${LINE} join names using (n) where of = ? and of_id = ? and of_seq is ? and naming <> 'knows' and naming = ? ` +
+      "and names.a = (select a from agents where name = ?) and branch is not null " +
+      `order by seq ${order}, id ${order} limit ?`;
+    return this.#database
+      .all(sql, place.author, idBytes(place.id), place.seq, naming, author, limit)
+      .map(linkedLine);
+  }
+
+  firstHead(tip: ChainPlace, line: ChainPlace, shows: "taken_in" | "read"): ChainPlace | undefined {
+    const path = this.#path(tip);
+    const column = shows === "read" ? "read" : "of_seq";
+    const sql =
+      "select seq, branch, id, of_seq, of_id from (select n, of_seq, of_id from names where " +
+      `${AUTHOR} and of = ? and read is not null and ${column} >= ? order by ${column} limit ${MOST_ROWS}) ` +
+      "join lines using (n) where seq <= ? and branch is not null and type = 'heartbeat' order by seq, n";
+    const row = this.#database
+      .all(sql, tip.author, line.author, line.seq, tip.seq)
+      .find((each) => isRowOnPath(path, each) && this.#isAtOrBehind(named(each, line), line));
+    if (row === undefined) return undefined;
+    return { author: tip.author, seq: Number(row["seq"]), id: idText(row["id"]) };
+  }
+
+  isRefused(tip: ChainPlace, line: ChainPlace): boolean {
+    const path = this.#path(tip);
+    const sql =
+      "select distinct seq, branch, bytes, of_seq from (select n, of_seq from names where " +
+      `${AUTHOR} and of = ? and of_seq >= ? and naming = 'refuses' order by of_seq limit ${MOST_REFUSALS}) ` +
+      "join lines using (n) where seq <= ? and branch is not null order by of_seq, seq";
+    return this.#database
+      .all(sql, tip.author, line.author, line.seq, tip.seq)
+      .filter((row) => isRowOnPath(path, row))
+      .flatMap((row) => readRefused(bodyOf(row)))
+      .some(({ first, last }) => first <= line.seq && this.#isAtOrBehind(last, line));
+  }
+
+  isKnown(tip: ChainPlace, line: Place): boolean {
+    const path = this.#path(tip);
+    if (line.seq === null) {
+      const sql =
+        "select seq, branch from names join lines using (n) where of = ? and of_id = ? and of_seq is null " +
+        `and names.a = (select a from agents where name = ?) and branch is not null order by seq limit ${MOST_ROWS}`;
+      return this.#database
+        .all(sql, line.author, idBytes(line.id), tip.author)
+        .some((row) => isRowOnPath(path, row));
+    }
+    const older = { ...line, seq: line.seq };
+    const sql =
+      "select seq, branch, of_seq, of_id from (select n, of_seq, of_id from names where " +
+      `${AUTHOR} and of = ? and of_seq >= ? order by of_seq limit ${MOST_ROWS}) ` +
+      "join lines using (n) where seq <= ? and branch is not null order by of_seq, seq";
+    return this.#database
+      .all(sql, tip.author, line.author, line.seq, tip.seq)
+      .some((row) => isRowOnPath(path, row) && this.#isAtOrBehind(named(row, line), older));
+  }
+
+  lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[] {
+    const sql =
+      `select * from (${LINE.replace("type,", "type, sent,")} where ${AUTHOR} and seq <= ? and branch is not null ` +
+      `and ${ON_PATH} order by seq desc limit ${MOST_ROWS}) where type = 'heartbeat' and sent <= ? ` +
+      `order by seq desc limit ${MOST_BEATS}`;
+    const path = JSON.stringify(Object.fromEntries(this.#path(tip)));
+    return this.#database.all(sql, tip.author, tip.seq, path, datedByMs).map(linkedLine);
+  }
+
+  looseAcks(author: string, thread: string): readonly LooseLine[] {
+    const sql =
+      `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq is null and type = 'ack' ` +
+      `order by lines.n desc limit ${MOST_LOOSE_ACKS}`;
+    return this.#database.all(sql, thread, author).map(looseLine);
+  }
+
+  receipt({ author, seq, id }: Place): Receipt | undefined {
+    const sql = `select received, live from lines where id_start = ? and id = ? and seq is ? and ${AUTHOR}`;
+    const row = this.#database.get(sql, idStart(id), idBytes(id), seq, author);
+    return row && { atMs: Number(row["received"]), isLive: row["live"] === 1 };
+  }
+
+  /** Whether a place is that of a linked line, or of one that descends from it. */
+  #isAtOrBehind(place: ChainPlace, line: ChainPlace): boolean {
+    return isSamePlace(place, line) || this.descends(place, line);
   }
 
   #row({ author, seq, id }: Place): SqlRow | undefined {
@@ -165,6 +267,11 @@ function isRowOnPath(path: Path, row: SqlRow): boolean {
   return isOnPath(path, Number(row["seq"]), Number(row["branch"]));
 }
 
+/** The place of another author that a row of `names` has. */
+function named(row: SqlRow, { author }: Place): ChainPlace {
+  return { author, seq: Number(row["of_seq"]), id: idText(row["of_id"]) };
+}
+
 function linkedLine(row: SqlRow): LinkedLine {
   const { author, id, ...line } = historyLine(row);
   const seq = Number(row["seq"]);
@@ -183,11 +290,19 @@ interface ReadRow extends Omit<HistoryLine, "place"> {
   readonly isSigned: boolean;
 }
 
-/** A field of another type than it should have is absent. */
-function historyLine(row: SqlRow): ReadRow {
+function fieldsOf(row: SqlRow): JsonObject {
   const parsed = parseObject(row["bytes"] as Uint8Array);
   if (!parsed.ok) throw new Error("a line that is held is no JSON object");
-  const { value } = parsed;
+  return parsed.value;
+}
+
+function bodyOf(row: SqlRow): JsonValue {
+  return field(fieldsOf(row), "body") ?? null;
+}
+
+/** A field of another type than it should have is absent. */
+function historyLine(row: SqlRow): ReadRow {
+  const value = fieldsOf(row);
   const to = field(value, "to");
   return {
     author: String(row["author"]),

@@ -52,6 +52,7 @@ create table lines (
 create unique index line_place on lines (a, seq, id) where seq is not null;
 create index line_word on lines (t, a, seq)
   where branch is not null and type in ('proposal', 'request', 'ack', 'correction');
+create index line_loose_ack on lines (t, a, n) where seq is null and type = 'ack';
 create index line_leave on lines (a) where branch is not null and type = 'shutdown';
 create table branches (
   a integer not null,
@@ -71,7 +72,9 @@ create table names (
 ) strict;
 create index name_known on names (a, of, of_seq);
 create index name_heads on names (a, of, of_seq) where read is not null;
-create index name_closes on names (of, of_id, a) where naming = 'closes';
+create index name_read on names (a, of, read) where read is not null;
+create index name_use on names (of, of_id, a, naming) where naming <> 'knows';
+create index name_loose on names (of, of_id, a) where of_seq is null;
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create unique index line_delivered on lines (delivered) where delivered is not null;

@@ -1,5 +1,5 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import type { NamedPlace, Place } from "../wire/places.ts";
+import { namingBy, type NamedPlace, type Place } from "../wire/places.ts";
 import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
@@ -404,7 +404,7 @@ class Writer implements StoreWriter {
     this.#database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
   }
 
-  #nameAll(n: number, a: number, { names }: NewLine): void {
+  #nameAll(n: number, a: number, { names, type }: NewLine): void {
     for (const { place, naming, read = null } of names) {
       this.#database.run(
         "insert into names (n, a, of, of_seq, of_id, naming, read) values (?, ?, ?, ?, ?, ?, ?)",
@@ -413,7 +413,7 @@ class Writer implements StoreWriter {
         place.author,
         place.seq,
         idBytes(place.id),
-        naming,
+        namingBy(type, naming),
         read,
       );
     }

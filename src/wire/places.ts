@@ -22,8 +22,19 @@ export type PlaceJson = readonly [author: string, seq: number | null, id: string
 const ID = /^[0-9a-f]{64}$/u;
 /** Of a list of places in one field, so many are read. */
 const MOST_NAMED = 512;
-const PLACE_FIELDS = ["acks", "about", "counters", "corrects", "resolves", "escalates", "after"];
-const LIST_FIELDS = ["leaves", "ends", "resumes"];
+/** Fields that hold one place, and what a line does with that. */
+const PLACE_FIELDS = {
+  acks: "answers",
+  about: "about",
+  counters: "answers",
+  decides: "closes",
+  corrects: "knows",
+  resolves: "resolves",
+  escalates: "escalates",
+  after: "knows",
+} as const;
+/** The same of lists of places. */
+const LIST_FIELDS = { leaves: "knows", ends: "knows", resumes: "resumes" } as const;
 
 export function placeJson({ author, seq, id }: Place): PlaceJson {
   return [author, seq, id];
@@ -62,7 +73,24 @@ export function isChained(place: Place): place is ChainPlace {
 }
 
 /** What a line that names a place does with it: most only show that its author knows it. */
-export type Naming = "closes" | "refuses" | "knows";
+export type Naming =
+  "closes" | "refuses" | "answers" | "about" | "escalates" | "resolves" | "resumes" | "knows";
+
+/** Lines of other types that name a place so only know it. */
+const NAMING_TYPES: Readonly<Partial<Record<Naming, readonly string[]>>> = {
+  closes: ["correction"],
+  refuses: ["heartbeat"],
+  answers: ["ack", "proposal"],
+  about: ["ack"],
+  escalates: ["incident"],
+  resolves: ["incident"],
+  resumes: ["incident"],
+};
+
+/** What a line of a type does with a place that its body names so. */
+export function namingBy(type: string, naming: Naming): Naming {
+  return NAMING_TYPES[naming]?.includes(type) === false ? "knows" : naming;
+}
 
 export interface NamedPlace {
   readonly place: Place;
@@ -74,34 +102,32 @@ export interface NamedPlace {
 /** Each place that a chained line's body names, as often as it names it. Spec of the next wire, 1.6. */
 export function placesNamed(body: JsonValue): NamedPlace[] {
   if (!isJsonObject(body)) return [];
-  const closed = readPlace(own(body, "decides"));
-  const refused = entries(own(body, "refused"))
-    .map(refusedPlace)
-    .filter((place) => place !== undefined);
+  const refused = entries(own(body, "refused")).map(refusedPlace);
   return [
-    ...(closed === undefined ? [] : [{ place: closed, naming: "closes" as const }]),
-    ...refused.map((place) => ({ place, naming: "refuses" as const })),
-    ...placesKnown(body).map((place) => ({ place, naming: "knows" as const })),
+    ...Object.entries(PLACE_FIELDS).flatMap(([name, naming]) =>
+      named([readPlace(own(body, name))], naming),
+    ),
+    ...Object.entries(LIST_FIELDS).flatMap(([name, naming]) =>
+      named(entries(own(body, name)).map(readPlace), naming),
+    ),
+    ...inAnswers(own(body, "answers")),
+    ...named(inBeats(own(body, "of"), own(body, "beats")), "knows"),
+    ...named(refused, "refuses"),
     ...headsNamed(own(body, "heads")),
   ];
 }
 
-function placesKnown(body: JsonObject): Place[] {
-  return [
-    ...PLACE_FIELDS.map((name) => readPlace(own(body, name))),
-    ...LIST_FIELDS.flatMap((name) => entries(own(body, name)).map(readPlace)),
-    ...inAnswers(own(body, "answers")),
-    ...inBeats(own(body, "of"), own(body, "beats")),
-  ].filter((place) => place !== undefined);
+function named(places: readonly (Place | undefined)[], naming: Naming): NamedPlace[] {
+  return places.filter((place) => place !== undefined).map((place) => ({ place, naming }));
 }
 
-function inAnswers(value: JsonValue | undefined): (Place | undefined)[] {
+function inAnswers(value: JsonValue | undefined): NamedPlace[] {
   const one = readPlace(value);
-  if (one !== undefined) return [one];
+  if (one !== undefined) return named([one], "answers");
   return entries(value).flatMap((entry) => {
     if (!isJsonObject(entry)) return [];
     const by = own(entry, "by");
-    return [pairPlace(by, own(entry, "ack")), pairPlace(by, own(entry, "at"))];
+    return named([pairPlace(by, own(entry, "ack")), pairPlace(by, own(entry, "at"))], "knows");
   });
 }
 
@@ -122,6 +148,31 @@ function headsNamed(value: JsonValue | undefined): NamedPlace[] {
         return place === undefined ? [] : [{ place, naming: "knows" as const }];
       const isCount = typeof read === "number" && Number.isSafeInteger(read) && read >= 0;
       return [{ place, naming: "knows" as const, read: isCount ? Math.min(read, place.seq) : 0 }];
+    });
+}
+
+/** Lines of another author that a beat's author has refused. Spec of the next wire, 3.2.3. */
+export interface RefusedLines {
+  readonly first: number;
+  /** They are the lines up to this one, on its branch. */
+  readonly last: ChainPlace;
+  readonly reason: string;
+}
+
+/** Of a beat's refusals, so many are read. */
+const MOST_REFUSED = 32;
+
+/** The refusals that a beat's body names. */
+export function readRefused(body: JsonValue): RefusedLines[] {
+  const refused = isJsonObject(body) ? own(body, "refused") : undefined;
+  return entries(refused)
+    .slice(0, MOST_REFUSED)
+    .flatMap((item) => {
+      const last = refusedPlace(item);
+      if (!isJsonArray(item) || last === undefined || !isChained(last)) return [];
+      const [, first, , , reason] = item;
+      if (!isSeq(first) || first > last.seq || typeof reason !== "string") return [];
+      return [{ first, last, reason }];
     });
 }
 

@@ -1,4 +1,4 @@
-import type { ChainPlace, Place } from "../../wire/places.ts";
+import type { ChainPlace, Naming, Place } from "../../wire/places.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 
 /** A line as outcomes see it; it may break the schema. */
@@ -36,6 +36,18 @@ export interface Head {
   readonly read: number;
 }
 
+/** When we took a line in, milliseconds of Unix time. It is not live when it was there before we were. */
+export interface Receipt {
+  readonly atMs: number;
+  readonly isLive: boolean;
+}
+
+/** Which lines of many are looked at: the first or the last ones, by `seq`, then by id. */
+export interface Few {
+  readonly from: "first" | "last";
+  readonly limit: number;
+}
+
 /** The authentic lines that are held, as questions. Outcomes are judged by nothing else. */
 export interface History {
   readonly wireId: string;
@@ -59,4 +71,21 @@ export interface History {
   proposals(thread: string): readonly LinkedLine[];
   /** Linked lines of an author that leave the wire, by `seq`, then by id. */
   leaves(author: string): readonly LinkedLine[];
+  /** Linked lines of an author that do this with a place. */
+  namers(author: string, naming: Naming, place: Place, few: Few): readonly LinkedLine[];
+  /**
+   * The first beat on the branch of a linked line, itself included, by which its author has taken in, or
+   * has read, a line. Spec of the next wire, 3.2.2.
+   */
+  firstHead(tip: ChainPlace, line: ChainPlace, shows: "taken_in" | "read"): ChainPlace | undefined;
+  /** Whether a beat on the branch of a linked line, itself included, names a line as refused. 3.2.3. */
+  isRefused(tip: ChainPlace, line: ChainPlace): boolean;
+  /** Whether a line, or one behind it, is known at a linked line. Spec of the next wire, 1.6. */
+  isKnown(tip: ChainPlace, line: Place): boolean;
+  /** Beats on the branch of a linked line, itself included, dated by then; a few, the last first. */
+  lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[];
+  /** Acks of an author in no chain in a thread; a few, the last first. */
+  looseAcks(author: string, thread: string): readonly LooseLine[];
+  /** Of the reader alone: no outcome follows from it. */
+  receipt(place: Place): Receipt | undefined;
 }
