@@ -2,7 +2,7 @@ import {
   MOST_WORDS,
   WORD_TYPES,
   type Few,
-  type Head,
+  type HeadShows,
   type History,
   type HistoryLine,
   type LinkedLine,
@@ -18,17 +18,17 @@ import {
   type ChainPlace,
   type Naming,
   type Place,
+  type RefusedLines,
 } from "../wire/places.ts";
+import { findBranch, findPath, isOnPath, ON_PATH, pathJson, type Path } from "./branches.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { idBytes, idStart, idText } from "./ids.ts";
+import { findHead, hasHead } from "./heads.ts";
 
 const LINE =
   "select lines.n, seq, id, prev, branch, type, bytes, agents.name as author, threads.name as thread " +
   "from lines join agents using (a) join threads using (t)";
 const AUTHOR = "a = (select a from agents where name = ?)";
-/** Of the path of a line, as a JSON object: whether a row is on it. */
-const ON_PATH =
-  "exists (select 1 from json_each(?) where key = cast(branch as text) and seq <= value)";
 /**
  * Of what a hostile author has written to be searched through, so much is looked at: no judge of what only
  * restrains ourselves is worth more.
@@ -63,22 +63,22 @@ export class StoreHistory implements History {
 
   descends(newer: ChainPlace, older: ChainPlace): boolean {
     if (newer.author !== older.author || newer.seq <= older.seq) return false;
-    const branch = this.#branchOf(older);
-    return branch !== undefined && isOnPath(this.#path(newer), older.seq, branch);
+    const branch = findBranch(this.#database, older);
+    return branch !== undefined && isOnPath(findPath(this.#database, newer), older.seq, branch);
   }
 
   words(tip: ChainPlace, thread: string): readonly LinkedLine[] {
     const sql =
       `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq <= ? and ${WORD} ` +
       `and branch is not null and ${ON_PATH} order by seq, n limit ?`;
-    const path = JSON.stringify(Object.fromEntries(this.#path(tip)));
+    const path = pathJson(findPath(this.#database, tip));
     return this.#database
       .all(sql, thread, tip.author, tip.seq, path, MOST_WORDS + 1)
       .map(linkedLine);
   }
 
   known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[] {
-    const path = this.#path(tip);
+    const path = findPath(this.#database, tip);
     const sql =
       "select distinct lines.seq as seq, lines.branch as branch, of_seq, of_id from names join lines using (n) " +
       "where names.a = (select a from agents where name = ?) and of = ? and of_seq > ? and lines.seq <= ? " +
@@ -87,21 +87,6 @@ export class StoreHistory implements History {
       .all(sql, tip.author, party, above, tip.seq)
       .filter((row) => isRowOnPath(path, row))
       .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: idText(row["of_id"]) }));
-  }
-
-  heads(tip: ChainPlace, of: string): readonly Head[] {
-    const path = this.#path(tip);
-    const sql =
-      "select distinct lines.seq as seq, lines.branch as branch, of_seq, of_id, read from names join lines using (n) " +
-      "where names.a = (select a from agents where name = ?) and of = ? and read is not null and lines.seq <= ? " +
-      "and lines.type = 'heartbeat' and branch is not null order by of_seq desc, read desc, of_id";
-    return this.#database
-      .all(sql, tip.author, of, tip.seq)
-      .filter((row) => isRowOnPath(path, row))
-      .map((row) => ({
-        place: { author: of, seq: Number(row["of_seq"]), id: idText(row["of_id"]) },
-        read: Number(row["read"]),
-      }));
   }
 
   closes(author: string, ask: Place): readonly LinkedLine[] {
@@ -120,7 +105,7 @@ export class StoreHistory implements History {
   }
 
   hasEarlierInThread({ place, thread }: LinkedLine): boolean {
-    const path = this.#path(place);
+    const path = findPath(this.#database, place);
     const sql =
       `select seq, branch from lines where t = (select t from threads where name = ?) and ${AUTHOR} ` +
       "and seq < ? and branch is not null and type <> 'heartbeat' order by seq";
@@ -155,22 +140,20 @@ export class StoreHistory implements History {
       .map(linkedLine);
   }
 
-  firstHead(tip: ChainPlace, line: ChainPlace, shows: "taken_in" | "read"): ChainPlace | undefined {
-    const path = this.#path(tip);
-    const column = shows === "read" ? "read" : "of_seq";
-    const sql =
-      "select seq, branch, id, of_seq, of_id from (select n, of_seq, of_id from names where " +
-      `${AUTHOR} and of = ? and read is not null and ${column} >= ? order by ${column} limit ${MOST_ROWS}) ` +
-      "join lines using (n) where seq <= ? and branch is not null and type = 'heartbeat' order by seq, n";
-    const row = this.#database
-      .all(sql, tip.author, line.author, line.seq, tip.seq)
-      .find((each) => isRowOnPath(path, each) && this.#isAtOrBehind(named(each, line), line));
-    if (row === undefined) return undefined;
-    return { author: tip.author, seq: Number(row["seq"]), id: idText(row["id"]) };
+  firstHead(tip: ChainPlace, line: ChainPlace, shows: HeadShows): ChainPlace | undefined {
+    return findHead(this.#database, tip, line, shows);
+  }
+
+  hasHead(author: string, line: ChainPlace, shows: HeadShows): boolean {
+    return hasHead(this.#database, author, line, shows);
   }
 
   isRefused(tip: ChainPlace, line: ChainPlace): boolean {
-    const path = this.#path(tip);
+    return this.findRefusal(tip, line) !== undefined;
+  }
+
+  findRefusal(tip: ChainPlace, line: ChainPlace): RefusedLines | undefined {
+    const path = findPath(this.#database, tip);
     const sql =
       "select distinct seq, branch, bytes, of_seq from (select n, of_seq from names where " +
       `${AUTHOR} and of = ? and of_seq >= ? and naming = 'refuses' order by of_seq limit ${MOST_REFUSALS}) ` +
@@ -179,11 +162,11 @@ export class StoreHistory implements History {
       .all(sql, tip.author, line.author, line.seq, tip.seq)
       .filter((row) => isRowOnPath(path, row))
       .flatMap((row) => readRefused(bodyOf(row)))
-      .some(({ first, last }) => first <= line.seq && this.#isAtOrBehind(last, line));
+      .find(({ first, last }) => first <= line.seq && this.#isAtOrBehind(last, line));
   }
 
   isKnown(tip: ChainPlace, line: Place): boolean {
-    const path = this.#path(tip);
+    const path = findPath(this.#database, tip);
     if (line.seq === null) {
       const sql =
         "select seq, branch from names join lines using (n) where of = ? and of_id = ? and of_seq is null " +
@@ -193,6 +176,7 @@ export class StoreHistory implements History {
         .some((row) => isRowOnPath(path, row));
     }
     const older = { ...line, seq: line.seq };
+    if (this.firstHead(tip, older, "taken_in") !== undefined) return true;
     const sql =
       "select seq, branch, of_seq, of_id from (select n, of_seq, of_id from names where " +
       `${AUTHOR} and of = ? and of_seq >= ? order by of_seq limit ${MOST_ROWS}) ` +
@@ -207,7 +191,7 @@ export class StoreHistory implements History {
       `select * from (${LINE.replace("type,", "type, sent,")} where ${AUTHOR} and seq <= ? and branch is not null ` +
       `and ${ON_PATH} order by seq desc limit ${MOST_ROWS}) where type = 'heartbeat' and sent <= ? ` +
       `order by seq desc limit ${MOST_BEATS}`;
-    const path = JSON.stringify(Object.fromEntries(this.#path(tip)));
+    const path = pathJson(findPath(this.#database, tip));
     return this.#database.all(sql, tip.author, tip.seq, path, datedByMs).map(linkedLine);
   }
 
@@ -233,34 +217,6 @@ export class StoreHistory implements History {
     const sql = `${LINE} where id_start = ? and id = ? and seq is ? and agents.name = ?`;
     return this.#database.get(sql, idStart(id), idBytes(id), seq, author);
   }
-
-  #branchOf({ author, seq, id }: ChainPlace): number | undefined {
-    const sql = `select branch from lines where ${AUTHOR} and seq = ? and id = ? and branch is not null`;
-    const row = this.#database.get(sql, author, seq, idBytes(id));
-    return row === undefined ? undefined : Number(row["branch"]);
-  }
-
-  /** For each branch that a linked line is on or came from, up to which number it shares it. */
-  #path(tip: ChainPlace): Path {
-    const path = new Map<number, number>();
-    let branch: number | undefined = this.#branchOf(tip);
-    let { seq } = tip;
-    while (branch !== undefined) {
-      path.set(branch, seq);
-      const sql = `select parent, fork from branches where ${AUTHOR} and branch = ?`;
-      const row = this.#database.get(sql, tip.author, branch);
-      if (row === undefined || row["parent"] === null) break;
-      branch = Number(row["parent"]);
-      seq = Math.min(seq, Number(row["fork"]));
-    }
-    return path;
-  }
-}
-
-type Path = ReadonlyMap<number, number>;
-
-function isOnPath(path: Path, seq: number, branch: number): boolean {
-  return seq <= (path.get(branch) ?? 0);
 }
 
 function isRowOnPath(path: Path, row: SqlRow): boolean {

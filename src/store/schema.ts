@@ -17,7 +17,8 @@ export const SCHEMA_VERSION = 1;
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
  * `fork` of its `parent`. `names` has each place that a line of a chain names, and of a head up to where it is
- * `read`.
+ * `read`. `heads` has the beats `seq` from which on a branch has taken in (`kind` 0), or has read (1), a
+ * branch of another chain up to a number.
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -61,6 +62,7 @@ create table branches (
   fork integer not null,
   primary key (a, branch)
 ) without rowid, strict;
+create index branch_parent on branches (a, parent);
 create table names (
   n integer not null,
   a integer not null,
@@ -71,10 +73,10 @@ create table names (
   read integer
 ) strict;
 create index name_known on names (a, of, of_seq);
-create index name_heads on names (a, of, of_seq) where read is not null;
-create index name_read on names (a, of, read) where read is not null;
 create index name_use on names (of, of_id, a, naming) where naming <> 'knows';
 create index name_loose on names (of, of_id, a) where of_seq is null;
+create index name_beat on names (n) where read is not null;
+create index name_head on names (of, of_seq, of_id) where read is not null;
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create unique index line_delivered on lines (delivered) where delivered is not null;
@@ -82,6 +84,16 @@ create index line_unread on lines (delivered) where unread = 1;
 create index line_unjudged on lines (n) where verdict is null and seq is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
+create table heads (
+  a integer not null,
+  branch integer not null,
+  of integer not null,
+  of_branch integer not null,
+  kind integer not null,
+  up_to integer not null,
+  seq integer not null,
+  primary key (a, branch, of, of_branch, kind, up_to)
+) without rowid, strict;
 create table chains (
   a integer primary key,
   whole integer not null default 0,

@@ -4,6 +4,7 @@ import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
+import { linkHeads } from "./heads.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 /** A line to hold. */
@@ -429,6 +430,7 @@ class Writer implements StoreWriter {
       const branch = this.#branchFor(a, each.seq, each.prev);
       if (branch === undefined) continue;
       this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
+      linkHeads(this.#database, { n: each.n, a, seq: each.seq, id: each.id });
       done.push(each.n);
       const next = this.#database.all(
         "select n, id from lines where a = ? and seq = ? and prev = ? order by n desc",

@@ -1,4 +1,4 @@
-import type { ChainPlace, Naming, Place } from "../../wire/places.ts";
+import type { ChainPlace, Naming, Place, RefusedLines } from "../../wire/places.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 
 /** A line as outcomes see it; it may break the schema. */
@@ -29,12 +29,8 @@ export const WORD_TYPES = ["proposal", "request", "ack", "correction"] as const;
 /** Of one branch and thread, so many words are read. */
 export const MOST_WORDS = 1_024;
 
-/** How far an agent says that it holds the chain of another, and has read it. */
-export interface Head {
-  readonly place: ChainPlace;
-  /** All mail of that author up to this number is read. */
-  readonly read: number;
-}
+/** What a head says of a line: that its author has taken it in, or has read it too. */
+export type HeadShows = "taken_in" | "read";
 
 /** When we took a line in, milliseconds of Unix time. It is not live when it was there before we were. */
 export interface Receipt {
@@ -59,8 +55,6 @@ export interface History {
   words(tip: ChainPlace, thread: string): readonly LinkedLine[];
   /** Places of `party` with a `seq` above a number, named on the branch of a linked line, itself included. */
   known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[];
-  /** The heads of an author in beats on the branch of a linked line, itself included; the highest first. */
-  heads(tip: ChainPlace, of: string): readonly Head[];
   /** Linked corrections of an author that name the ask in `decides`, by `seq`, then by id. */
   closes(author: string, ask: Place): readonly LinkedLine[];
   /** Whether a linked line of an author names a place that is the line or descends from it, but as refused. */
@@ -77,9 +71,13 @@ export interface History {
    * The first beat on the branch of a linked line, itself included, by which its author has taken in, or
    * has read, a line. Spec of the next wire, 3.2.2.
    */
-  firstHead(tip: ChainPlace, line: ChainPlace, shows: "taken_in" | "read"): ChainPlace | undefined;
+  firstHead(tip: ChainPlace, line: ChainPlace, shows: HeadShows): ChainPlace | undefined;
+  /** Whether there is such a beat on any branch of an author. */
+  hasHead(author: string, line: ChainPlace, shows: HeadShows): boolean;
   /** Whether a beat on the branch of a linked line, itself included, names a line as refused. 3.2.3. */
   isRefused(tip: ChainPlace, line: ChainPlace): boolean;
+  /** The refusal that does so, of those that end next behind the line. */
+  findRefusal(tip: ChainPlace, line: ChainPlace): RefusedLines | undefined;
   /** Whether a line, or one behind it, is known at a linked line. Spec of the next wire, 1.6. */
   isKnown(tip: ChainPlace, line: Place): boolean;
   /** Beats on the branch of a linked line, itself included, dated by then; a few, the last first. */

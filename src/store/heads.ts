@@ -1,0 +1,137 @@
+import type { HeadShows } from "../protocol/asks/history.ts";
+import type { ChainPlace } from "../wire/places.ts";
+import { findBranch, findPath } from "./branches.ts";
+import type { Database } from "./database.ts";
+import { idText } from "./ids.ts";
+
+/** Beside each branch of an author: all of them together, without an order. */
+const ALL_BRANCHES = -1;
+const KINDS: Readonly<Record<HeadShows, number>> = { taken_in: 0, read: 1 };
+/** The branches on which a linked line is, or behind which they begin. */
+const BRANCHES_WITH =
+  "with recursive containing (branch) as (select ? union all select branches.branch from containing " +
+  "join branches on branches.a = ? and branches.parent = containing.branch " +
+  "where containing.branch <> ? or branches.fork >= ?) ";
+const STAIR = "a = ? and branch = ? and of = ? and of_branch = ? and kind = ?";
+
+/** A line that has just got its branch. */
+export interface LineLinked {
+  readonly n: number;
+  readonly a: number;
+  readonly seq: number;
+  readonly id: Uint8Array;
+}
+
+/**
+ * Keeps what heads prove (spec of the next wire, 3.2.2) once both ends are linked: those of a beat, and
+ * those that name a line. For each pair of branches only what rises is kept, so that one lookup answers.
+ */
+export function linkHeads(database: Database, { n, a, seq, id }: LineLinked): void {
+  const heads =
+    "select beat.a as a, beat.branch as branch, beat.seq as seq, line.a as of, line.branch as of_branch, of_seq, read " +
+    "from names join lines as beat using (n) join agents on agents.name = names.of " +
+    "join lines as line on line.a = agents.a and line.seq = of_seq and line.id = of_id " +
+    "where read is not null and beat.type = 'heartbeat' and beat.branch is not null and line.branch is not null ";
+  const named =
+    "and names.of = (select name from agents where a = ?) and names.of_seq = ? and names.of_id = ?";
+  const rows = [
+    ...database.all(`${heads} and names.n = ? order by names.rowid`, n),
+    ...database.all(`${heads} ${named} order by names.rowid`, a, seq, id),
+  ];
+  for (const row of rows) {
+    const [by, branch, of, ofBranch] = [row["a"], row["branch"], row["of"], row["of_branch"]].map(
+      Number,
+    ) as [number, number, number, number];
+    const upTo = { taken_in: Number(row["of_seq"]), read: Number(row["read"]) };
+    for (const kind of ["taken_in", "read"] as const) {
+      if (upTo[kind] === 0) continue;
+      raise(database, [by, branch, of, ofBranch, KINDS[kind]], upTo[kind], Number(row["seq"]));
+      raise(database, [by, ALL_BRANCHES, of, ofBranch, KINDS[kind]], upTo[kind], 0);
+    }
+  }
+}
+
+type Stair = readonly [a: number, branch: number, of: number, ofBranch: number, kind: number];
+
+/** Higher numbers are reached later: a step that an earlier line takes at once is none. */
+function raise(database: Database, stair: Stair, upTo: number, seq: number): void {
+  const above = database.get(
+    `select seq from heads where ${STAIR} and up_to >= ? order by up_to limit 1`,
+    ...stair,
+    upTo,
+  );
+  if (above !== undefined && Number(above["seq"]) <= seq) return;
+  for (;;) {
+    const below = database.get(
+      `select up_to, seq from heads where ${STAIR} and up_to <= ? order by up_to desc limit 1`,
+      ...stair,
+      upTo,
+    );
+    if (below === undefined || Number(below["seq"]) < seq) break;
+    database.run(
+      `delete from heads where ${STAIR} and up_to = ?`,
+      ...stair,
+      Number(below["up_to"]),
+    );
+  }
+  database.run(
+    "insert into heads (a, branch, of, of_branch, kind, up_to, seq) values (?, ?, ?, ?, ?, ?, ?)",
+    ...stair,
+    upTo,
+    seq,
+  );
+}
+
+/** The first beat on the branch of a linked line that has taken in, or has read, a line. */
+export function findHead(
+  database: Database,
+  tip: ChainPlace,
+  line: ChainPlace,
+  shows: HeadShows,
+): ChainPlace | undefined {
+  let first: readonly [branch: number, seq: number] | undefined;
+  for (const [branch, last] of findPath(database, tip)) {
+    const seq = findStep(database, tip.author, branch, line, shows);
+    if (seq !== undefined && seq <= Math.min(last, first?.[1] ?? last)) first = [branch, seq];
+  }
+  if (first === undefined) return undefined;
+  const [branch, seq] = first;
+  const sql =
+    "select id from lines where a = (select a from agents where name = ?) and seq = ? and branch = ?";
+  return {
+    author: tip.author,
+    seq,
+    id: idText(database.get(sql, tip.author, seq, branch)?.["id"]),
+  };
+}
+
+/** Whether a beat on any branch of an author has taken in, or has read, a line. */
+export function hasHead(
+  database: Database,
+  author: string,
+  line: ChainPlace,
+  shows: HeadShows,
+): boolean {
+  return findStep(database, author, ALL_BRANCHES, line, shows) !== undefined;
+}
+
+function findStep(
+  database: Database,
+  author: string,
+  branch: number,
+  line: ChainPlace,
+  shows: HeadShows,
+): number | undefined {
+  const ofBranch = findBranch(database, line);
+  const of = database.get("select a from agents where name = ?", line.author)?.["a"];
+  if (ofBranch === undefined || of === undefined) return undefined;
+  const step =
+    "select seq from heads where a = (select a from agents where name = ?) and branch = ? and of = ? " +
+    "and of_branch = containing.branch and kind = ? and up_to >= ? order by up_to limit 1";
+  const row = database.get(
+    `${BRANCHES_WITH} select min((${step})) as seq from containing`,
+    ...[ofBranch, of, ofBranch, line.seq],
+    ...[author, branch, of, KINDS[shows], line.seq],
+  );
+  return row === undefined || row["seq"] === null ? undefined : Number(row["seq"]);
+}
