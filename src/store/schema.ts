@@ -81,7 +81,7 @@ create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create unique index line_delivered on lines (delivered) where delivered is not null;
 create index line_unread on lines (delivered) where unread = 1;
-create index line_unjudged on lines (n) where verdict is null and seq is null;
+create index line_unjudged on lines (n) where verdict is null and branch is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
 create table heads (
@@ -117,6 +117,9 @@ create table waiting (
 create table follows (a integer, seq integer, id blob not null, primary key (a, seq)) without rowid, strict;
 create table strikes (
   a integer, key text, last integer not null, last_id blob, primary key (a, key)
+) without rowid, strict;
+create table named_keys (
+  author text, key_id text, key blob not null, primary key (author, key_id)
 ) without rowid, strict;
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;

@@ -3,6 +3,8 @@ import { namingBy, type NamedPlace, type Place } from "../wire/places.ts";
 import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
+import { Chains } from "./chains.ts";
+import { NamedKeys } from "./keys.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { linkHeads } from "./heads.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
@@ -77,8 +79,10 @@ export interface StoreWriter {
   setVerdict(n: number, verdict: string): void;
   /** Makes a line mail, as the next one in the order of delivery. */
   deliver(n: number): void;
-  /** A copy of a line has shown that it is for our agent. */
+  /** A copy of a line has shown that it is for our agent: it is judged again. */
   setOurs(n: number): void;
+  /** A copy whose signature is valid takes the place of one whose signature is not. */
+  replace(n: number, bytes: Uint8Array): void;
   /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number;
   /** Binds a send key to a line. The key is free, or this throws. */
@@ -99,12 +103,16 @@ const HEARTBEAT = "heartbeat";
  * settings. Reads see what is committed. Returned lines are copies.
  */
 export class Store {
+  readonly chains: Chains;
+  readonly namedKeys: NamedKeys;
   readonly #database: Database;
   readonly #writer: StoreWriter;
 
   /** Over an open database; makes its tables when it has none. */
   constructor(database: Database) {
     this.#database = database;
+    this.chains = new Chains(database);
+    this.namedKeys = new NamedKeys(database);
     this.#writer = new Writer(database);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
@@ -194,6 +202,25 @@ export class Store {
   /** `n` of the line that was taken in last; 0 when none is held. */
   lastN(): number {
     return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
+  }
+
+  /** Lines outside of a linked chain that have no verdict yet, in the order in which they were taken in. */
+  unjudged({ after, limit }: Page): HeldLine[] {
+    const sql = `${SELECT} where verdict is null and branch is null and n > ? order by n limit ?`;
+    return this.#many(sql, after, limit);
+  }
+
+  /** When the last line of an author was received; 0 when none was. */
+  lastReceivedMs(author: string): number {
+    const sql =
+      "select received from lines where a = (select a from agents where name = ?) and seq is not null order by seq desc limit 1";
+    return Number(this.#database.get(sql, author)?.["received"] ?? 0);
+  }
+
+  hasChain(author: string): boolean {
+    const sql =
+      "select exists (select 1 from lines where a = (select a from agents where name = ?) and seq >= 1) as has";
+    return this.#database.get(sql, author)?.["has"] === 1;
   }
 
   /** Mail in the order of its delivery; `after` counts in that order. */
@@ -359,7 +386,9 @@ class Writer implements StoreWriter {
   }
 
   deliver(n: number): void {
-    const row = this.#database.get("select max(delivered) as last from lines");
+    const row = this.#database.get(
+      "select max(delivered) as last from lines where delivered is not null",
+    );
     const next = Number(row?.["last"] ?? 0) + 1;
     const sql = "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ?";
     this.#database.run(sql, next, n);
@@ -370,7 +399,13 @@ class Writer implements StoreWriter {
   }
 
   setOurs(n: number): void {
-    this.#database.run("update lines set ours = 1 where n = ?", n);
+    const sql =
+      "update lines set ours = 1, verdict = case verdict when 'passed' then null else verdict end where n = ?";
+    this.#database.run(sql, n);
+  }
+
+  replace(n: number, bytes: Uint8Array): void {
+    this.#database.run("update lines set bytes = ? where n = ?", bytes, n);
   }
 
   markRead(ns: readonly number[]): number {

@@ -1,0 +1,578 @@
+import type { SigningPolicy } from "../../trust/policy/config.ts";
+import { mayBeUnsigned } from "../../trust/policy/config.ts";
+import type { Tier } from "../../trust/tiers.ts";
+import {
+  readLine,
+  type ChainedLine,
+  type LooseLine,
+  type Problem,
+} from "../../protocol/admit/read-line.ts";
+import { verdictOf, type Circumstances, type Verdict } from "../../protocol/admit/verdict.ts";
+import { field, textField } from "../../protocol/body.ts";
+import type { WaitingLine } from "../../store/chains.ts";
+import type { HeldLine, NewLine, Store, StoreWriter } from "../../store/store.ts";
+import { canonicalText } from "../../wire/canonical.ts";
+import type { Limits } from "../../wire/limits.ts";
+import { placesNamed, type ChainPlace } from "../../wire/places.ts";
+import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
+
+/** What the operator believes of one key. Spec of the next wire, 2.1. */
+export interface PinnedKey {
+  readonly keyId: string;
+  readonly key: Uint8Array;
+  readonly isActive: boolean;
+  /** Of one that was deactivated: the last line for which it is believed. */
+  readonly last?: { readonly seq: number; readonly id: string };
+}
+
+/** What the operator believes of one agent. */
+export interface Believed {
+  /** Undefined: of a tier that does not exist. */
+  readonly tier: Tier | undefined;
+  readonly isBlocked: boolean;
+  readonly isHeld: boolean;
+  /** Lines without number are taken beside its chain. */
+  readonly allowsUnchained: boolean;
+  /** Unsigned lines are taken where policy takes them, though a key is pinned. */
+  readonly allowsUnsigned: boolean;
+  readonly keys: readonly PinnedKey[];
+}
+
+/** By what lines are judged: pins, policy and members of this moment. */
+export interface Judging {
+  readonly self: string;
+  readonly wireId: string;
+  readonly signing: SigningPolicy;
+  readonly limits: Limits;
+  believed(author: string): Believed;
+  isMember(author: string): boolean;
+  /** Our last line, as it stands beside our key; undefined: the key has none. */
+  readonly mark: { readonly seq: number; readonly id: string | null } | undefined;
+}
+
+/** Where lines were found. */
+export interface Source {
+  /** The agent that writes this carrier. */
+  readonly owner: string;
+  /** Of a pair's file: who reads it. */
+  readonly reader?: string;
+  /** False at the first reading of the wire. */
+  readonly isLive: boolean;
+}
+
+/** A line that has been read, and the verdict on its signature where its key is known. */
+interface Checked {
+  readonly read: ReturnType<typeof readLine>;
+  readonly isValid: boolean | undefined;
+}
+
+/** What was taken in. */
+export interface Taken {
+  /** New lines in the order in which the state follows from them: `n` of each. */
+  readonly lines: readonly number[];
+  /** Lines that prove nothing about anybody, by reason. */
+  readonly skipped: readonly Problem[];
+  /** Authors of lines that were not kept, and that a later line or key may prove. */
+  readonly left: readonly string[];
+  /** Proven lines found no room: their carrier is not read on. */
+  readonly isFull: boolean;
+  /** Lines of a chain with our own name that our mark does not know. */
+  readonly foreign: readonly ChainPlace[];
+  /** More is due than fits into one transaction. */
+  readonly hasMore: boolean;
+}
+
+/** A date ahead of our clock is waited for so long. */
+const SKEW_WAIT_MS = 15 * 60_000;
+/** A gap is waited for so long before what lies behind it is delivered. */
+const GAP_WAIT_MS = 10 * 60_000;
+/** Of lines behind a gap, and of lines that are judged, in one transaction. */
+const PORTION = 1_000;
+
+/**
+ * Takes lines out of carriers into the store: finds out whose they are, links them to their chains, and judges
+ * which are mail. Whatever the order, the carriers and the copies, the same lines are held in the end. Spec of
+ * the next wire, 1.6, 1.8, 1.9, 2.4.
+ */
+export class Intake {
+  readonly #store: Store;
+  readonly #verifyAll: VerifyAll;
+
+  constructor(store: Store, verifyAll: VerifyAll) {
+    this.#store = store;
+    this.#verifyAll = verifyAll;
+  }
+
+  /** Everything that takes long and needs no transaction. `lines` without those that were too long: undefined. */
+  async check(lines: readonly (Uint8Array | undefined)[], by: Judging): Promise<Checked[]> {
+    const read = lines.map((line) => readLine(line, by.wireId));
+    const asked = read.flatMap((each, at) => {
+      if (!each.ok || each.line.signed === undefined || this.#isHeld(each.line)) return [];
+      const publicKey = this.#keyOf(each.line.author, each.line.signed.keyId, by);
+      return publicKey === undefined ? [] : [{ at, publicKey, ...each.line.signed }];
+    });
+    const verdicts = await this.#verifyAll(asked);
+    const isValid = new Map(asked.map(({ at }, index) => [at, verdicts[index]]));
+    return read.map((each, at) => ({ read: each, isValid: isValid.get(at) }));
+  }
+
+  /** Within a transaction: holds what was checked. */
+  take(
+    into: StoreWriter,
+    checked: readonly Checked[],
+    source: Source,
+    by: Judging,
+    nowMs: number,
+  ): Taken {
+    const taking = new Taking(this.#store, into, by, nowMs);
+    const unproven: { readonly line: ChainedLine; readonly isValid: boolean | undefined }[] = [];
+    for (const { read, isValid } of checked) {
+      if (!read.ok) taking.skip(read.problem);
+      else if (read.line.seq === null) taking.takeLoose(read.line, isValid, source);
+      else if (isValid === true) taking.takeChained(read.line, isValid, source);
+      else unproven.push({ line: read.line, isValid });
+    }
+    // The last first: one that is proven by the line behind it proves the one before it.
+    unproven.sort((one, other) => other.line.seq - one.line.seq);
+    for (const { line, isValid } of unproven) taking.takeChained(line, isValid, source);
+    return taking.end();
+  }
+
+  /**
+   * Lines that wait for a key which is known by now: checks them. To be called until it returns nothing; then
+   * `settle` is called.
+   */
+  async prove(author: string, by: Judging): Promise<readonly WaitingLine[]> {
+    const keys = new Map(
+      [...by.believed(author).keys, ...this.#store.namedKeys.of(author)].map((each) => [
+        each.keyId,
+        each.key,
+      ]),
+    );
+    const waiting = this.#store.chains.unproven(author, [...keys.keys()]);
+    const asked = waiting.flatMap((line) => {
+      const read = readLine(line.bytes, by.wireId);
+      const publicKey = keys.get(line.keyId);
+      if (!read.ok || read.line.signed === undefined || publicKey === undefined) return [];
+      return [{ line, publicKey, ...read.line.signed }];
+    });
+    const verdicts = await this.#verifyAll(asked);
+    return asked.filter((_each, at) => verdicts[at] === true).map(({ line }) => line);
+  }
+
+  /**
+   * Within a transaction: links and judges what is due. `proven` are lines that `prove` has found valid. What
+   * is left is for the next call: `hasMore`.
+   */
+  settle(
+    into: StoreWriter,
+    by: Judging,
+    nowMs: number,
+    proven: readonly WaitingLine[] = [],
+  ): Taken {
+    const taking = new Taking(this.#store, into, by, nowMs);
+    for (const line of proven) taking.proveWaiting(line);
+    taking.settle();
+    return taking.end();
+  }
+
+  #isHeld(line: ChainedLine | LooseLine): boolean {
+    return this.#store.lineAt(line) !== undefined;
+  }
+
+  #keyOf(author: string, id: string, by: Judging): Uint8Array | undefined {
+    const pinned = by.believed(author).keys.find((each) => each.keyId === id);
+    return (pinned ?? this.#store.namedKeys.of(author).find((each) => each.keyId === id))?.key;
+  }
+}
+
+/** One transaction. */
+class Taking {
+  readonly #store: Store;
+  readonly #into: StoreWriter;
+  readonly #by: Judging;
+  readonly #nowMs: number;
+  readonly #lines: number[] = [];
+  readonly #skipped: Problem[] = [];
+  /** Lines whose verdict is due, as they were read. */
+  readonly #read = new Map<number, ChainedLine | LooseLine>();
+  readonly #touched = new Map<string, ChainPlace[]>();
+  readonly #left = new Set<string>();
+  readonly #foreign: ChainPlace[] = [];
+  #isFull = false;
+  #hasMore = false;
+
+  constructor(store: Store, into: StoreWriter, by: Judging, nowMs: number) {
+    this.#store = store;
+    this.#into = into;
+    this.#by = by;
+    this.#nowMs = nowMs;
+  }
+
+  skip(problem: Problem): void {
+    this.#skipped.push(problem);
+  }
+
+  takeLoose(
+    line: LooseLine,
+    isValid: boolean | undefined,
+    { owner, reader, isLive }: Source,
+  ): void {
+    const { author, to } = line;
+    const known = this.#store.lineAt(line);
+    const isOurs = to === undefined ? reader === this.#by.self : isFor(to, this.#by.self);
+    if (known !== undefined) {
+      if (author === owner && to === undefined && isOurs && !known.isOurs)
+        this.#into.setOurs(known.n);
+      return;
+    }
+    const problem = this.#looseProblem(line, isValid, { owner, ...(reader && { reader }) });
+    if (problem !== undefined) return this.skip(problem);
+    const isOurAgents = author === this.#by.self;
+    const receivedMs = this.#receivedMs(line, isLive);
+    const { n } = this.#into.hold({ ...newLine(line, isOurs && !isOurAgents), receivedMs, isLive });
+    this.#lines.push(n);
+    this.#read.set(n, line);
+  }
+
+  takeChained(line: ChainedLine, isValid: boolean | undefined, { isLive }: Source): void {
+    const { chains } = this.#store;
+    const state = chains.stateOf(line);
+    if (state === "linked" || state === "held") return this.#copy(line, isValid);
+    if (state === "proven") return;
+    const { keyId: key } = line.signed;
+    if (isValid === false) return this.#skipUnproven(line, "invalid_signature", key, isLive);
+    if (isValid === undefined) return this.#skipUnproven(line, "untrusted_key", key, isLive);
+    if (!line.isOfWire)
+      return this.skip({ reason: "wrong_wire", detail: "the line is of another wire" });
+    this.#proven(line, isLive);
+  }
+
+  /** A line that waits, and that a key which is known by now has signed. */
+  proveWaiting(waiting: WaitingLine): void {
+    if (this.#store.chains.stateOf(waiting) !== "unproven") return;
+    this.#markProven(this.#readWaiting(waiting), undefined);
+    this.#linkWaiting(waiting.author);
+  }
+
+  settle(): void {
+    const { chains } = this.#store;
+    for (const author of chains.unfinished()) {
+      const since = chains.gapSinceMs(author);
+      this.#linkWaiting(author);
+      if (since !== undefined && this.#nowMs - since >= GAP_WAIT_MS) this.#deliverBehindGap(author);
+      this.#touch(author);
+    }
+  }
+
+  end(): Taken {
+    const hasMore = this.#judgeAll() || this.#hasMore;
+    return {
+      ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
+      ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
+    };
+  }
+
+  #looseProblem(
+    line: LooseLine,
+    isValid: boolean | undefined,
+    { owner, reader }: { readonly owner: string; readonly reader?: string },
+  ): Problem | undefined {
+    const { author, signed, to, wire } = line;
+    const { signing, wireId } = this.#by;
+    const { keys, allowsUnsigned } = this.#by.believed(author);
+    if (author !== owner)
+      return { reason: "wrong_file", detail: `from is ${author}, but ${owner} owns the file` };
+    if (signed === undefined) {
+      if (!mayBeUnsigned(signing, author))
+        return { reason: "unsigned", detail: `lines of ${author} have to be signed` };
+      if (keys.length > 0 && !allowsUnsigned)
+        return {
+          reason: "unsigned",
+          detail: `a key of ${author} is pinned: its lines have to be signed`,
+        };
+    } else if (!keys.some((each) => each.keyId === signed.keyId)) {
+      return { reason: "untrusted_key", detail: `${signed.keyId} is not pinned` };
+    } else if (isValid !== true) {
+      return { reason: "invalid_signature", detail: "the signature does not cover this content" };
+    }
+    if (wire !== undefined && wire !== wireId)
+      return { reason: "wrong_wire", detail: "the line is of another wire" };
+    if (
+      reader !== undefined &&
+      to !== undefined &&
+      !isFor(to, reader) &&
+      to.some((name) => name !== author)
+    )
+      return { reason: "replayed", detail: "the line was written for another reader" };
+    return undefined;
+  }
+
+  /** Kept, because a line that descends from it may prove it. */
+  #skipUnproven(line: ChainedLine, reason: Problem["reason"], key: string, isLive: boolean): void {
+    if (!line.isOfWire || !this.#by.isMember(line.author)) {
+      this.skip({ reason, detail: key });
+      return;
+    }
+    if (this.#store.chains.isFollowed(line)) return this.#proven(line, isLive);
+    if (!this.#store.chains.wait(this.#waiting(line, isLive, false))) this.#left.add(line.author);
+    this.skip({ reason, detail: key });
+  }
+
+  #waiting(line: ChainedLine, isLive: boolean, isProven: boolean): WaitingLine {
+    const { author, seq, id, prev, bytes, signed } = line;
+    const receivedMs = this.#receivedMs(line, isLive);
+    return { author, seq, id, prev, bytes, isLive, isProven, receivedMs, keyId: signed.keyId };
+  }
+
+  /** The line is its author's. */
+  #proven(line: ChainedLine, isLive: boolean): void {
+    const { chains } = this.#store;
+    if (line.author === this.#by.self && !this.#isMarked(line)) {
+      this.#foreign.push(line);
+      return;
+    }
+    if (this.#isLinkable(line)) {
+      const waited = chains.takeAt(line);
+      this.#markProven(line, undefined);
+      this.#hold(
+        line,
+        waited?.receivedMs ?? this.#receivedMs(line, isLive),
+        waited?.isLive ?? isLive,
+      );
+    } else if (chains.wait(this.#waiting(line, isLive, true))) {
+      this.#markProven(line, line.bytes);
+      this.#linkWaiting(line.author);
+    } else this.#isFull = true;
+  }
+
+  /** Nothing that our key has signed behind our mark is adopted: it may be a thief's. */
+  #isMarked({ seq, id }: ChainedLine): boolean {
+    const { mark } = this.#by;
+    return mark !== undefined && (seq < mark.seq || (seq === mark.seq && id === mark.id));
+  }
+
+  #isLinkable({ author, seq, prev }: ChainedLine): boolean {
+    if (prev === null) return true;
+    return this.#store.chains.stateOf({ author, seq: seq - 1, id: prev }) === "linked";
+  }
+
+  #markProven(line: ChainedLine, bytes: Uint8Array | undefined): void {
+    const proven = this.#store.chains.prove(line, line.prev, bytes);
+    this.#touch(line.author, proven);
+    this.#nameKey(line);
+    for (const place of proven.slice(1)) {
+      const waiting = this.#store.chains.waitingAt(place);
+      if (waiting !== undefined) this.#nameKey(this.#readWaiting(waiting));
+    }
+  }
+
+  /** An authentic line that names a key makes what this signs authentic. Spec of the next wire, 1.6, 2.5. */
+  #nameKey({ author, type, body }: ChainedLine): void {
+    if (type !== "proposal" || textField(body, "action") !== "add_key") return;
+    const id = textField(body, "key_id");
+    const key = decodeKey(textField(body, "key") ?? "");
+    if (id === undefined || key === undefined || keyId(author, key) !== id) return;
+    if (isAcceptableKey(key)) this.#store.namedKeys.add(author, { keyId: id, key });
+  }
+
+  /** Holds a line and all that wait for it. */
+  #hold(line: ChainedLine, receivedMs: number, isLive: boolean): void {
+    const linked = this.#holdAlone(line, receivedMs, isLive);
+    for (let place = linked.pop(); place !== undefined; place = linked.pop()) {
+      for (const next of this.#store.chains.takeBehind(place))
+        linked.push(...this.#holdAlone(this.#readWaiting(next), next.receivedMs, next.isLive));
+    }
+  }
+
+  /** Returns the lines that are linked by this. */
+  #holdAlone(line: ChainedLine, receivedMs: number, isLive: boolean): ChainPlace[] {
+    const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
+    const { n, linked } = this.#into.hold({ ...newLine(line, isOurs), receivedMs, isLive });
+    this.#read.set(n, line);
+    const places = linked.flatMap((each): ChainPlace[] => {
+      if (each === n) return [line];
+      const held = this.#store.line(each);
+      return held === undefined || held.seq === null ? [] : [{ ...held, seq: held.seq }];
+    });
+    // Those behind a gap were counted when they were held.
+    this.#lines.push(n);
+    this.#touch(line.author, linked.length === 0 ? [line] : places);
+    return places;
+  }
+
+  /** Holds what waits and can be linked by now. */
+  #linkWaiting(author: string): void {
+    const { chains } = this.#store;
+    const firsts = chains.takeBehind({ author, seq: 0, id: null });
+    for (const first of firsts)
+      this.#hold(this.#readWaiting(first), first.receivedMs, first.isLive);
+    for (let at = 0; at < PORTION; at += 1) {
+      const next = chains.takeLinkable(author);
+      if (next === undefined) return;
+      this.#hold(this.#readWaiting(next), next.receivedMs, next.isLive);
+    }
+    this.#hasMore = true;
+  }
+
+  #readWaiting({ bytes }: WaitingLine): ChainedLine {
+    const read = readLine(bytes, this.#by.wireId);
+    if (!read.ok || read.line.seq === null) throw new Error("a line that waits is in no chain");
+    return read.line;
+  }
+
+  #deliverBehindGap(author: string): void {
+    const beforeMs = this.#nowMs - GAP_WAIT_MS;
+    for (const waiting of this.#store.chains.takeBehindGap(author, beforeMs, PORTION)) {
+      this.#holdAlone(this.#readWaiting(waiting), waiting.receivedMs, waiting.isLive);
+    }
+  }
+
+  #copy(line: ChainedLine, isValid: boolean | undefined): void {
+    const held = this.#store.lineAt(line);
+    if (held === undefined || isValid !== true || Buffer.compare(held.bytes, line.bytes) === 0)
+      return;
+    // The first copy may have been vouched for by a later line alone.
+    this.#into.replace(held.n, line.bytes);
+  }
+
+  #touch(author: string, places: readonly ChainPlace[] = []): void {
+    const known = this.#touched.get(author) ?? [];
+    known.push(...places.map(({ seq, id }) => ({ author, seq, id })));
+    this.#touched.set(author, known);
+  }
+
+  #judgeAll(): boolean {
+    const { chains } = this.#store;
+    let hasMore = false;
+    for (const [author, places] of this.#touched) {
+      chains.look(author, places);
+      const whole = chains.advance(author);
+      hasMore = this.#judgeChain(author, whole.seq) || hasMore;
+    }
+    this.#touched.clear();
+    for (const line of this.#store.unjudged({ after: 0, limit: PORTION })) this.#judge(line);
+    return hasMore;
+  }
+
+  /** Lines of the followed branch, in their order, up to one that waits. */
+  #judgeChain(author: string, whole: number): boolean {
+    const { chains } = this.#store;
+    let judged = chains.judged(author);
+    const portion = chains.followed(author, judged, PORTION);
+    for (const n of portion) {
+      const line = this.#store.line(n);
+      if (line === undefined) break;
+      if (line.verdict === null && !this.#judge(line)) break;
+      judged = line.seq ?? judged;
+    }
+    chains.setJudged(author, judged);
+    return portion.length === PORTION && judged < whole;
+  }
+
+  /** False: it waits. */
+  #judge(held: HeldLine): boolean {
+    const line = this.#read.get(held.n) ?? this.#reread(held);
+    const verdict = verdictOf(line, this.#circumstances(held, line));
+    return this.#settleVerdict(held.n, verdict);
+  }
+
+  #settleVerdict(n: number, verdict: Verdict): boolean {
+    if (verdict.is === "waits") return false;
+    if (verdict.is === "mail") this.#into.deliver(n);
+    else this.#into.setVerdict(n, verdict.is === "passed" ? "passed" : verdict.problem.reason);
+    return true;
+  }
+
+  #reread({ bytes }: HeldLine): ChainedLine | LooseLine {
+    const read = readLine(bytes, this.#by.wireId);
+    if (!read.ok) throw new Error(`a line that is held is ${read.problem.reason}`);
+    return read.line;
+  }
+
+  #circumstances(held: HeldLine, line: ChainedLine | LooseLine): Circumstances {
+    const { author } = held;
+    const { self, limits } = this.#by;
+    const believed = this.#by.believed(author);
+    const isAlone = held.seq === null || held.branch === null;
+    const isForked = isAlone && this.#store.chains.whole(author).fork !== null;
+    const key = believed.keys.find(({ keyId: id }) => id === line.signed?.keyId);
+    const isBelieved = line.signed === undefined || this.#isBelieved(held, line, key);
+    return {
+      ...{ self, limits, receivedMs: held.receivedMs, nowMs: this.#nowMs, isOurs: held.isOurs },
+      tier: believed.isBlocked ? undefined : believed.tier,
+      isBlocked: believed.isBlocked,
+      isMember: this.#by.isMember(author),
+      isHeld: believed.isHeld || isForked,
+      isBelieved,
+      mayBeBelieved: key === undefined || key.isActive,
+      isOutsideChain:
+        held.seq === null && !believed.allowsUnchained && this.#store.hasChain(author),
+      isSkewOver: this.#nowMs - held.receivedMs > SKEW_WAIT_MS,
+    };
+  }
+
+  /** Spec of the next wire, 2.1. */
+  #isBelieved(held: HeldLine, line: ChainedLine | LooseLine, key: PinnedKey | undefined): boolean {
+    if (key?.isActive === true) return true;
+    const { seq, author } = held;
+    if (seq === null || line.seq === null) return false;
+    if (key?.last !== undefined && seq <= key.last.seq) {
+      if (held.id === key.last.id) return true;
+      if (this.#descendsFrom({ author, ...key.last }, { author, seq, id: held.id })) return true;
+    }
+    return this.#isVouchedByBelieved(author, seq);
+  }
+
+  #descendsFrom(newer: ChainPlace, older: ChainPlace): boolean {
+    return this.#store.history(this.#by.wireId).descends(newer, older);
+  }
+
+  /** Whether a line behind that number, of the branch that is followed, is signed with a key that is pinned and active. */
+  #isVouchedByBelieved(author: string, seq: number): boolean {
+    const keys = this.#by.believed(author).keys.filter(({ isActive }) => isActive);
+    if (keys.length === 0) return false;
+    const { chains } = this.#store;
+    for (let after = seq; ;) {
+      const page = chains.followed(author, after, PORTION);
+      for (const n of page) {
+        const line = this.#store.line(n);
+        if (line === undefined) return false;
+        const { signed } = this.#reread(line);
+        if (keys.some(({ keyId: id }) => id === signed?.keyId)) return true;
+        after = line.seq ?? after;
+      }
+      if (page.length < PORTION) return false;
+    }
+  }
+
+  #receivedMs(line: ChainedLine | LooseLine, isLive: boolean): number {
+    if (isLive) return this.#nowMs;
+    return Math.min(this.#nowMs, Math.max(line.sentMs, this.#store.lastReceivedMs(line.author)));
+  }
+}
+
+function isFor(to: readonly string[], handle: string): boolean {
+  return to.includes(handle) || to.includes("*");
+}
+
+/** What the store is given of a line; one for somebody else is not unread, but found by its words. */
+function newLine(
+  line: ChainedLine | LooseLine,
+  isOurs: boolean,
+): Omit<NewLine, "receivedMs" | "isLive"> {
+  const { author, seq, id, thread, type, sentMs, bytes, subject, body } = line;
+  const isSearched = type !== "heartbeat";
+  return {
+    ...{ author, seq, id, thread, type, sentMs, bytes, isOurs },
+    prev: line.seq === null ? null : line.prev,
+    names: line.seq === null ? [] : placesNamed(body),
+    ...(isSearched ? { words: { subject, body: bodyWords(body) } } : {}),
+  };
+}
+
+function bodyWords(body: Parameters<typeof canonicalText>[0]): string {
+  if (typeof body === "string") return body;
+  const text = field(body, "text");
+  return typeof text === "string" ? text : canonicalText(body);
+}

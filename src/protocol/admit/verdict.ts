@@ -1,0 +1,93 @@
+import { bodyBytes } from "../../wire/compose.ts";
+import type { Limits } from "../../wire/limits.ts";
+import { acceptsType, isState, type Tier } from "../../trust/tiers.ts";
+import type { ChainedLine, LooseLine, Problem } from "./read-line.ts";
+
+/** What is known of a line and its author besides its bytes, when it is judged. */
+export interface Circumstances {
+  readonly self: string;
+  readonly limits: Limits;
+  /** Undefined: blocked, or of a tier that does not exist. */
+  readonly tier: Tier | undefined;
+  readonly isBlocked: boolean;
+  /** The author is a member of the roster in force. */
+  readonly isMember: boolean;
+  /** Nothing of the author is mail before the operator decides. */
+  readonly isHeld: boolean;
+  /** The line is believed for its key. Spec of the next wire, 2.1. */
+  readonly isBelieved: boolean;
+  /** It may become believed, by a pin or a later line. */
+  readonly mayBeBelieved: boolean;
+  /** Of a line without number: lines of a chain of its author are held, and the operator does not allow both. */
+  readonly isOutsideChain: boolean;
+  readonly receivedMs: number;
+  readonly nowMs: number;
+  /** A date ahead of our clock is waited for no longer. */
+  readonly isSkewOver: boolean;
+  /** It is addressed to our agent. */
+  readonly isOurs: boolean;
+}
+
+/**
+ * What becomes of a line that is taken in.
+ * - `mail`: it is delivered.
+ * - `passed`: it is taken, and is for somebody else, or says how its author is.
+ * - `refused`: it is no mail.
+ * - `waits`: it is judged again.
+ */
+export type Verdict =
+  | { readonly is: "mail" }
+  | { readonly is: "passed" }
+  | { readonly is: "refused"; readonly problem: Problem }
+  | { readonly is: "waits"; readonly for: "operator" | "tier" | "key" | "clock" };
+
+/**
+ * Whether a line of a branch that is followed, or one without number, is mail. The order of the questions is
+ * that of the reasons. Spec of the next wire, 2.4.
+ */
+export function verdictOf(line: ChainedLine | LooseLine, at: Circumstances): Verdict {
+  const { author, type } = line;
+  if (author === at.self) return line.seq === null && at.isOurs ? mailOrPassed(line, at) : PASSED;
+  if (at.isHeld && !isState(type)) return { is: "waits", for: "operator" };
+  if (line.seq !== null && line.problem !== undefined)
+    return { is: "refused", problem: line.problem };
+  if (!at.isBelieved) {
+    if (at.mayBeBelieved) return { is: "waits", for: "key" };
+    return refused("untrusted_key", `${line.signed?.keyId ?? "its key"} is not believed`);
+  }
+  if (at.isOutsideChain && type !== "heartbeat")
+    return refused("unchained", `${author} chains its lines, and this one is in no chain`);
+  if (!at.isMember) return refused("left_member", `${author} is no member`);
+  const { maxClockSkewSeconds } = at.limits;
+  const skewMs = maxClockSkewSeconds * 1_000;
+  if (line.sentMs - at.receivedMs > skewMs) {
+    if (!at.isSkewOver && line.sentMs - at.nowMs > skewMs) return { is: "waits", for: "clock" };
+    if (line.sentMs - at.nowMs > skewMs)
+      return refused("clock_skew", `it is dated ${line.timestamp}, and was received earlier`);
+  }
+  if (!acceptsType(at.tier, type)) {
+    if (at.tier === "UNTRUSTED" && !at.isBlocked)
+      return at.isOurs ? { is: "waits", for: "tier" } : PASSED;
+    const rank = at.isBlocked ? "blocked" : (at.tier ?? "of no known tier");
+    return refused("tier_refused", `${author} is ${rank}: ${type} is not taken`);
+  }
+  const maxBytes = at.limits.maxMessageBodyKb * 1_024;
+  if (at.tier !== "TRUSTED" && line.size > maxBytes) {
+    const bytes = bodyBytes(line.body);
+    if (bytes > maxBytes)
+      return refused("body_too_large", `body has ${bytes} bytes; at most ${maxBytes} are taken`);
+  }
+  if (line.refs > at.limits.maxRefs)
+    return refused("too_many_refs", `${line.refs} refs; at most ${at.limits.maxRefs} are taken`);
+  return mailOrPassed(line, at);
+}
+
+const PASSED: Verdict = { is: "passed" };
+
+function mailOrPassed({ type }: ChainedLine | LooseLine, { isOurs }: Circumstances): Verdict {
+  return isOurs && !isState(type) ? { is: "mail" } : PASSED;
+}
+
+function refused(reason: Problem["reason"], detail: string): Verdict {
+  return { is: "refused", problem: { reason, detail } };
+}

@@ -1,0 +1,529 @@
+import { parseObject } from "../wire/json/json.ts";
+import type { ChainPlace } from "../wire/places.ts";
+import type { Database, SqlRow } from "./database.ts";
+import { idBytes, idText } from "./ids.ts";
+
+/** A line of a chain that is not linked to its first line, or not proven to be its author's. */
+export interface WaitingLine extends ChainPlace {
+  readonly prev: string | null;
+  /** It is authentic; others are kept because a later line may prove them. */
+  readonly isProven: boolean;
+  readonly keyId: string;
+  readonly receivedMs: number;
+  readonly isLive: boolean;
+  readonly bytes: Uint8Array;
+}
+
+/** The last line of the branch that is followed; 0 and null where there is none. */
+export interface Whole {
+  readonly seq: number;
+  readonly id: string | null;
+  /** Number of the lines of a fork behind it that the operator has not decided. */
+  readonly fork: number | null;
+}
+
+interface Tip {
+  readonly seq: number;
+  readonly id: Uint8Array;
+}
+
+interface Segment {
+  readonly branch: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
+export const MOST_WAITING = 4_096;
+
+const NOBODY: Whole = { seq: 0, id: null, fork: null };
+const OF = "a = (select a from agents where name = ?)";
+
+/**
+ * The chain of each author: which lines are linked, up to where it is whole, where it forks, and what of it is
+ * struck or not followed. Changes belong into a transaction of the store. Spec of the next wire, 1.6.
+ */
+export class Chains {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** What is known of a line at a place: it is held and linked, held behind a gap, or waits. */
+  stateOf({ author, seq, id }: ChainPlace): "linked" | "held" | "proven" | "unproven" | undefined {
+    const bytes = idBytes(id);
+    const held = this.#database.get(
+      `select branch from lines where ${OF} and seq = ? and id = ?`,
+      author,
+      seq,
+      bytes,
+    );
+    if (held !== undefined) return held["branch"] === null ? "held" : "linked";
+    const sql = `select proven from waiting where ${OF} and seq = ? and id = ?`;
+    const waiting = this.#database.get(sql, author, seq, bytes);
+    if (waiting === undefined) return undefined;
+    return waiting["proven"] === 1 ? "proven" : "unproven";
+  }
+
+  whole(author: string): Whole {
+    const row = this.#database.get(`select * from chains where ${OF}`, author);
+    if (row === undefined) return NOBODY;
+    const id = row["whole_id"] ?? null;
+    const fork = row["fork"] ?? null;
+    return {
+      seq: Number(row["whole"]),
+      id: id === null ? null : idText(id),
+      fork: fork === null ? null : Number(fork),
+    };
+  }
+
+  /** Up to which number lines of the followed branch have their verdict. */
+  judged(author: string): number {
+    const row = this.#database.get(`select judged from chains where ${OF}`, author);
+    return Number(row?.["judged"] ?? 0);
+  }
+
+  setJudged(author: string, seq: number): void {
+    this.#database.run(`update chains set judged = ? where ${OF}`, seq, author);
+  }
+
+  /** Authors with lines that have no verdict yet, and those of whom proven lines wait. */
+  unfinished(): string[] {
+    return this.#database
+      .all(
+        "select name from chains join agents using (a) where judged < whole or waiting > 0 order by name",
+      )
+      .map((row) => String(row["name"]));
+  }
+
+  /** `n` of lines of the branch that is followed behind a number, up to `whole`, in order. */
+  followed(author: string, after: number, limit: number): number[] {
+    const a = this.#agent(author);
+    const { seq: whole, id } = this.whole(author);
+    if (id === null) return [];
+    const found: number[] = [];
+    for (const { branch, from, to } of this.#segments(a, { seq: whole, id: idBytes(id) })) {
+      if (to <= after || found.length >= limit) continue;
+      const rows = this.#database.all(
+        "select n from lines where a = ? and seq between ? and ? and branch = ? order by seq limit ?",
+        a,
+        Math.max(from, after + 1),
+        to,
+        branch,
+        limit - found.length,
+      );
+      found.push(...rows.map((row) => Number(row["n"])));
+    }
+    return found;
+  }
+
+  /** Keeps a line. False: as many wait of this author as may, of those that are proven or of the others. */
+  wait(line: WaitingLine): boolean {
+    const a = this.#makeAgent(line.author);
+    const proven = line.isProven ? 1 : 0;
+    const count = "select count(*) as count from waiting where a = ? and proven = ?";
+    const row = this.#database.get("select waiting from chains where a = ?", a);
+    // Most chains have few that wait: no need to count.
+    const isFull =
+      Number(row?.["waiting"]) >= MOST_WAITING &&
+      Number(this.#database.get(count, a, proven)?.["count"]) >= MOST_WAITING;
+    if (isFull && this.stateOf(line) === undefined) return false;
+    const { changes } = this.#database.run(
+      "insert or ignore into waiting (a, seq, id, prev, proven, key, received, live, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      a,
+      line.seq,
+      idBytes(line.id),
+      line.prev === null ? null : idBytes(line.prev),
+      proven,
+      line.keyId,
+      line.receivedMs,
+      line.isLive ? 1 : 0,
+      line.bytes,
+    );
+    this.#database.run("update chains set waiting = waiting + ? where a = ?", changes, a);
+    return true;
+  }
+
+  /** Whether an authentic line that is held or waits follows this one. */
+  isFollowed({ author, seq, id }: ChainPlace): boolean {
+    const a = this.#agent(author);
+    const bytes = idBytes(id);
+    const held = "select 1 from lines where a = ? and seq = ? and prev = ?";
+    const waiting = "select 1 from waiting where a = ? and seq = ? and prev = ? and proven = 1";
+    return (
+      this.#database.get(held, a, seq + 1, bytes) !== undefined ||
+      this.#database.get(waiting, a, seq + 1, bytes) !== undefined
+    );
+  }
+
+  waitingAt({ author, seq, id }: ChainPlace): WaitingLine | undefined {
+    const sql = `select * from waiting where ${OF} and seq = ? and id = ?`;
+    const row = this.#database.get(sql, author, seq, idBytes(id));
+    return row === undefined ? undefined : waitingLine(author, row);
+  }
+
+  /** Takes out one line. */
+  takeAt({ author, seq, id }: ChainPlace): WaitingLine | undefined {
+    const sql = "select * from waiting where a = ? and seq = ? and id = ?";
+    return this.#take(sql, author, this.#agent(author), seq, idBytes(id))[0];
+  }
+
+  /**
+   * A line is authentic, so every line that it descends from is. `bytes` take the place of a copy with another
+   * signature. Returns the lines that wait and are proven by this, the last first.
+   */
+  prove(place: ChainPlace, prev: string | null, bytes?: Uint8Array): ChainPlace[] {
+    const a = this.#makeAgent(place.author);
+    const sql =
+      "update waiting set proven = 1, bytes = coalesce(?, bytes) where a = ? and seq = ? and id = ?";
+    this.#database.run(sql, bytes ?? null, a, place.seq, idBytes(place.id));
+    const proven: ChainPlace[] = [place];
+    let { seq } = place;
+    for (let before = prev; before !== null;) {
+      seq -= 1;
+      const id = idBytes(before);
+      const row = this.#database.get(
+        "select prev, proven from waiting where a = ? and seq = ? and id = ?",
+        a,
+        seq,
+        id,
+      );
+      if (row === undefined || row["proven"] === 1) break;
+      this.#database.run(
+        "update waiting set proven = 1 where a = ? and seq = ? and id = ?",
+        a,
+        seq,
+        id,
+      );
+      proven.push({ author: place.author, seq, id: before });
+      before = row["prev"] === null || row["prev"] === undefined ? null : idText(row["prev"]);
+    }
+    return proven;
+  }
+
+  /** Takes out proven lines that follow a linked line, or begin the chain. `seq` 0 asks for first lines. */
+  takeBehind({
+    author,
+    seq,
+    id,
+  }: {
+    author: string;
+    seq: number;
+    id: string | null;
+  }): WaitingLine[] {
+    const a = this.#agent(author);
+    return this.#take(
+      "select * from waiting where a = ? and seq = ? and prev is ? and proven = 1 order by id",
+      author,
+      a,
+      seq + 1,
+      id === null ? null : idBytes(id),
+    );
+  }
+
+  /** Takes out a proven line that follows a linked one, with the lowest number; undefined where none does. */
+  takeLinkable(author: string): WaitingLine | undefined {
+    const sql =
+      "select waiting.* from waiting join lines on lines.a = waiting.a and lines.seq = waiting.seq - 1 " +
+      "and lines.id = waiting.prev where waiting.a = ? and proven = 1 and branch is not null " +
+      "order by waiting.seq, waiting.id limit 1";
+    return this.#take(sql, author, this.#agent(author))[0];
+  }
+
+  /** Takes out proven lines that have waited for a gap since before then, in the order of their numbers. */
+  takeBehindGap(author: string, beforeMs: number, limit: number): WaitingLine[] {
+    const a = this.#agent(author);
+    return this.#take(
+      "select * from waiting where a = ? and proven = 1 and received <= ? order by seq, id limit ?",
+      author,
+      a,
+      beforeMs,
+      limit,
+    );
+  }
+
+  /** When the first of the proven lines that wait was received; undefined where none waits. */
+  gapSinceMs(author: string): number | undefined {
+    const sql = `select min(received) as since from waiting where ${OF} and proven = 1`;
+    const since = this.#database.get(sql, author)?.["since"] ?? null;
+    return since === null ? undefined : Number(since);
+  }
+
+  /** Lines that one of these keys may prove. */
+  unproven(author: string, keyIds: readonly string[]): WaitingLine[] {
+    const sql =
+      `select * from waiting where ${OF} and proven = 0 and ` +
+      "key in (select value from json_each(?)) order by seq desc, id";
+    return this.#database
+      .all(sql, author, JSON.stringify(keyIds))
+      .map((row) => waitingLine(author, row));
+  }
+
+  /**
+   * Lines were linked, or wait and are proven: says which are struck or not followed, and sets `whole` back
+   * where one of them contradicts it. `advance` is to be called after it.
+   */
+  look(author: string, places: readonly { readonly seq: number; readonly id: string }[]): void {
+    const a = this.#makeAgent(author);
+    if (this.#hasDecisions(a))
+      this.#setAsides(
+        a,
+        places.map(({ seq, id }) => ({ seq, id: idBytes(id) })),
+      );
+    const { seq: whole } = this.whole(author);
+    const contradicting = places.filter(({ seq, id }) => {
+      if (seq > whole) return false;
+      return this.#candidates(a, seq, undefined).some((each) => idText(each["id"]) === id);
+    });
+    const lowest = Math.min(...contradicting.map(({ seq }) => seq));
+    if (lowest <= whole) this.#setBack(a, lowest - 1);
+  }
+
+  /** Moves `whole` as far as the lines that are held allow. */
+  advance(author: string): Whole {
+    const a = this.#makeAgent(author);
+    let whole = this.whole(author);
+    for (;;) {
+      const candidates = this.#candidates(a, whole.seq + 1, whole);
+      const [next, other] = candidates;
+      const isNext =
+        next !== undefined &&
+        other === undefined &&
+        next["branch"] !== null &&
+        (next["prev"] === null ? whole.id === null : idText(next["prev"]) === whole.id);
+      if (!isNext) {
+        const fork = next === undefined ? null : whole.seq + 1;
+        this.#setWhole(a, { ...whole, fork });
+        return { ...whole, fork };
+      }
+      whole = { seq: whole.seq + 1, id: idText(next["id"]), fork: null };
+    }
+  }
+
+  /** The operator follows this line of a fork: no other with its number counts. */
+  follow({ author, seq, id }: ChainPlace): void {
+    const a = this.#makeAgent(author);
+    this.#database.run(
+      "insert or replace into follows (a, seq, id) values (?, ?, ?)",
+      a,
+      seq,
+      idBytes(id),
+    );
+    this.#judgeAsides(a, seq);
+    this.advance(author);
+  }
+
+  /** What a key has signed is struck, but for `last` and what it descends from. Null: all that it has signed. */
+  strike(author: string, keyId: string, last: ChainPlace | null): void {
+    const a = this.#makeAgent(author);
+    this.#database.run(
+      "insert or replace into strikes (a, key, last, last_id) values (?, ?, ?, ?)",
+      a,
+      keyId,
+      last?.seq ?? 0,
+      last === null ? null : idBytes(last.id),
+    );
+    this.#judgeAsides(a, 1);
+    this.advance(author);
+  }
+
+  #hasDecisions(a: number): boolean {
+    const sql =
+      "select exists (select 1 from follows where a = ?) or exists (select 1 from strikes where a = ?) as any";
+    return this.#database.get(sql, a, a)?.["any"] === 1;
+  }
+
+  /** Distinct lines with a number that count; `whole` is the line before them. */
+  #candidates(a: number, seq: number, whole: Whole | undefined): SqlRow[] {
+    const held = this.#database.all(
+      "select id, prev, branch from lines where a = ? and seq = ? and aside is null order by id",
+      a,
+      seq,
+    );
+    const waiting = this.#database
+      .all(
+        "select id, prev, null as branch, key from waiting where a = ? and seq = ? and proven = 1 order by id",
+        a,
+        seq,
+      )
+      .filter((row) => !this.#isStruckAlone(a, seq, row));
+    const follow = this.#follow(a, seq);
+    const before = seq > 1 ? this.#follow(a, seq - 1) : undefined;
+    return [...held, ...waiting].filter((row) => {
+      if (follow !== undefined) return idText(row["id"]) === follow;
+      // A line that follows another one than the operator does.
+      if (row["branch"] !== null || before === undefined || whole?.id !== before) return true;
+      return row["prev"] !== null && idText(row["prev"]) === before;
+    });
+  }
+
+  #follow(a: number, seq: number): string | undefined {
+    const row = this.#database.get("select id from follows where a = ? and seq = ?", a, seq);
+    return row === undefined ? undefined : idText(row["id"]);
+  }
+
+  /** Of a line that is not linked: its key was revoked at an earlier line. */
+  #isStruckAlone(a: number, seq: number, row: SqlRow): boolean {
+    const strike = this.#database.get(
+      "select last, last_id from strikes where a = ? and key = ?",
+      a,
+      row["key"] ?? null,
+    );
+    if (strike === undefined) return false;
+    const last = Number(strike["last"]);
+    return seq > last || (seq === last && idText(strike["last_id"]) !== idText(row["id"]));
+  }
+
+  /** After a decision: what is aside from a number on. `whole` begins again before what has changed. */
+  #judgeAsides(a: number, from: number): void {
+    const rows = this.#database.all(
+      "select seq, id from lines where a = ? and seq >= ? and branch is not null order by seq, n",
+      a,
+      from,
+    );
+    const lines = rows.map((row) => ({ seq: Number(row["seq"]), id: row["id"] as Uint8Array }));
+    const lowest = Math.min(from, ...this.#setAsides(a, lines));
+    this.#setBack(a, lowest - 1);
+    this.#database.run(
+      "update lines set verdict = 'log_forked' where a = ? and aside = 'rejected' and verdict is null",
+      a,
+    );
+  }
+
+  /** Returns the numbers of those that have changed. Lines come in the order of their numbers. */
+  #setAsides(
+    a: number,
+    lines: readonly { readonly seq: number; readonly id: Uint8Array }[],
+  ): number[] {
+    const strikes = this.#database.all("select * from strikes where a = ? order by key", a);
+    const changed: number[] = [];
+    for (const { seq, id } of lines) {
+      const row = this.#database.get(
+        "select * from lines where a = ? and seq = ? and id = ? and branch is not null",
+        a,
+        seq,
+        id,
+      );
+      if (row === undefined) continue;
+      const aside = this.#inherited(a, row) ?? this.#own(a, row, strikes);
+      if (aside === row["aside"]) continue;
+      this.#database.run("update lines set aside = ? where n = ?", aside, row["n"] ?? null);
+      changed.push(seq);
+    }
+    return changed;
+  }
+
+  #inherited(a: number, { seq, prev }: SqlRow): string | undefined {
+    if (prev === null || prev === undefined) return undefined;
+    const sql = "select aside from lines where a = ? and seq = ? and id = ?";
+    const aside = this.#database.get(sql, a, Number(seq) - 1, prev)?.["aside"] ?? null;
+    return aside === null ? undefined : String(aside);
+  }
+
+  #own(a: number, row: SqlRow, strikes: readonly SqlRow[]): string | null {
+    const seq = Number(row["seq"]);
+    const follow = this.#follow(a, seq);
+    if (follow !== undefined && follow !== idText(row["id"])) return "rejected";
+    if (strikes.length === 0) return null;
+    const parsed = parseObject(row["bytes"] as Uint8Array);
+    const key = parsed.ok ? parsed.value["public_key_id"] : undefined;
+    const strike = strikes.find((each) => each["key"] === key);
+    if (strike === undefined) return null;
+    const last = Number(strike["last"]);
+    const isGood =
+      strike["last_id"] !== null &&
+      seq <= last &&
+      this.#ancestor(a, { seq: last, id: strike["last_id"] as Uint8Array }, seq)?.["n"] ===
+        row["n"];
+    return isGood ? null : "struck";
+  }
+
+  /** The line with a number that a linked line is or descends from. */
+  #ancestor(a: number, tip: Tip, seq: number): SqlRow | undefined {
+    const segment = this.#segments(a, tip).find(({ from, to }) => from <= seq && seq <= to);
+    const sql = "select n, id from lines where a = ? and seq = ? and branch = ?";
+    return segment && this.#database.get(sql, a, seq, segment.branch);
+  }
+
+  /** The parts of branches that lead to a linked line, in the order of their numbers. */
+  #segments(a: number, tip: Tip): Segment[] {
+    const segments: Segment[] = [];
+    const at = "select branch from lines where a = ? and seq = ? and id = ?";
+    let branch = this.#database.get(at, a, tip.seq, tip.id)?.["branch"] ?? null;
+    let to = tip.seq;
+    while (branch !== null) {
+      const sql = "select parent, fork from branches where a = ? and branch = ?";
+      const row = this.#database.get(sql, a, branch);
+      const from = Number(row?.["fork"] ?? 0) + 1;
+      if (from <= to) segments.unshift({ branch: Number(branch), from, to });
+      to = Math.min(to, from - 1);
+      branch = row?.["parent"] ?? null;
+    }
+    return segments;
+  }
+
+  #setBack(a: number, to: number): void {
+    const row = this.#database.get("select whole, whole_id from chains where a = ?", a);
+    const whole = Number(row?.["whole"] ?? 0);
+    if (to >= whole) return;
+    const tip = { seq: whole, id: row?.["whole_id"] as Uint8Array };
+    const id = to === 0 ? null : (this.#ancestor(a, tip, to)?.["id"] ?? null);
+    this.#setWhole(a, { seq: to, id: id === null ? null : idText(id), fork: null });
+    this.#database.run("update chains set judged = min(judged, ?) where a = ?", to, a);
+  }
+
+  #setWhole(a: number, { seq, id, fork }: Whole): void {
+    this.#database.run(
+      "update chains set whole = ?, whole_id = ?, fork = ? where a = ?",
+      seq,
+      id === null ? null : idBytes(id),
+      fork,
+      a,
+    );
+  }
+
+  #take(
+    sql: string,
+    author: string,
+    a: number,
+    ...values: (string | number | Uint8Array | null)[]
+  ) {
+    const rows = this.#database.all(sql, a, ...values);
+    for (const row of rows)
+      this.#database.run(
+        "delete from waiting where a = ? and seq = ? and id = ?",
+        a,
+        row["seq"] ?? null,
+        row["id"] ?? null,
+      );
+    this.#database.run("update chains set waiting = waiting - ? where a = ?", rows.length, a);
+    return rows.map((row) => waitingLine(author, row));
+  }
+
+  #agent(name: string): number {
+    return Number(this.#database.get("select a from agents where name = ?", name)?.["a"] ?? -1);
+  }
+
+  #makeAgent(name: string): number {
+    let a = this.#agent(name);
+    if (a === -1) a = this.#database.run("insert into agents (name) values (?)", name).rowid;
+    this.#database.run("insert or ignore into chains (a) values (?)", a);
+    return a;
+  }
+}
+
+function waitingLine(author: string, row: SqlRow): WaitingLine {
+  return {
+    author,
+    seq: Number(row["seq"]),
+    id: idText(row["id"]),
+    prev: row["prev"] === null ? null : idText(row["prev"]),
+    isProven: row["proven"] === 1,
+    keyId: String(row["key"]),
+    receivedMs: Number(row["received"]),
+    isLive: row["live"] === 1,
+    bytes: row["bytes"] as Uint8Array,
+  };
+}
