@@ -1,5 +1,6 @@
 import { StorageError } from "../storage/disk/disk.ts";
 import { namingBy, type NamedPlace, type Place } from "../wire/places.ts";
+import { parseObject } from "../wire/json/json.ts";
 import type { History } from "../protocol/asks/history.ts";
 import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
@@ -215,6 +216,16 @@ export class Store {
     const sql =
       "select received from lines where a = (select a from agents where name = ?) and seq is not null order by seq desc limit 1";
     return Number(this.#database.get(sql, author)?.["received"] ?? 0);
+  }
+
+  /** As the last line of an author's chain states it; undefined without one. */
+  lastTimestamp(author: string): string | undefined {
+    const sql =
+      "select bytes from lines where a = (select a from agents where name = ?) and seq is not null order by seq desc limit 1";
+    const bytes = this.#database.get(sql, author)?.["bytes"];
+    const parsed = bytes === undefined ? undefined : parseObject(bytes as Uint8Array);
+    const timestamp = parsed?.ok === true ? parsed.value["timestamp"] : undefined;
+    return typeof timestamp === "string" ? timestamp : undefined;
   }
 
   hasChain(author: string): boolean {

@@ -42,7 +42,8 @@ export interface Draft {
 /** Where and when a draft is written. */
 export interface Place {
   readonly timestamp: string;
-  readonly log: string;
+  /** Of lines in the form before `docs/spec/next`. */
+  readonly log?: string;
   /** Undefined on a wire without an id: then the line carries none. */
   readonly wireId: string | undefined;
   /** The last chained line of that log; undefined for its first. */
@@ -183,7 +184,7 @@ function unsignedFields(draft: Draft, at: Place, handle: string): JsonObject {
     ack_required: draft.ackRequired ?? false,
   });
   if (wireId !== undefined) fields["wire"] = wireId;
-  fields["log"] = at.log;
+  if (at.log !== undefined) fields["log"] = at.log;
   fields["seq"] = head === undefined ? 1 : head.seq + 1;
   if (head !== undefined) fields["prev"] = head.id;
   return fields;

@@ -8,12 +8,13 @@ import {
   type Problem,
 } from "../../protocol/admit/read-line.ts";
 import { verdictOf, type Circumstances, type Verdict } from "../../protocol/admit/verdict.ts";
-import { field, textField } from "../../protocol/body.ts";
+import { textField } from "../../protocol/body.ts";
 import type { WaitingLine } from "../../store/chains.ts";
-import type { HeldLine, NewLine, Store, StoreWriter } from "../../store/store.ts";
-import { canonicalText } from "../../wire/canonical.ts";
+import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
+import { newLine } from "./new-line.ts";
+import type { Mark } from "./mark.ts";
 import type { Limits } from "../../wire/limits.ts";
-import { placesNamed, type ChainPlace } from "../../wire/places.ts";
+import type { ChainPlace } from "../../wire/places.ts";
 import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
 
 /** What the operator believes of one key. Spec of the next wire, 2.1. */
@@ -47,7 +48,7 @@ export interface Judging {
   believed(author: string): Believed;
   isMember(author: string): boolean;
   /** Our last line, as it stands beside our key; undefined: the key has none. */
-  readonly mark: { readonly seq: number; readonly id: string | null } | undefined;
+  readonly mark: Mark | undefined;
 }
 
 /** Where lines were found. */
@@ -554,25 +555,4 @@ class Taking {
 
 function isFor(to: readonly string[], handle: string): boolean {
   return to.includes(handle) || to.includes("*");
-}
-
-/** What the store is given of a line; one for somebody else is not unread, but found by its words. */
-function newLine(
-  line: ChainedLine | LooseLine,
-  isOurs: boolean,
-): Omit<NewLine, "receivedMs" | "isLive"> {
-  const { author, seq, id, thread, type, sentMs, bytes, subject, body } = line;
-  const isSearched = type !== "heartbeat";
-  return {
-    ...{ author, seq, id, thread, type, sentMs, bytes, isOurs },
-    prev: line.seq === null ? null : line.prev,
-    names: line.seq === null ? [] : placesNamed(body),
-    ...(isSearched ? { words: { subject, body: bodyWords(body) } } : {}),
-  };
-}
-
-function bodyWords(body: Parameters<typeof canonicalText>[0]): string {
-  if (typeof body === "string") return body;
-  const text = field(body, "text");
-  return typeof text === "string" ? text : canonicalText(body);
 }

@@ -1,0 +1,109 @@
+import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
+import type { OwnChain } from "../../carriers/publisher.ts";
+import { composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
+import { placesNamed, type Place } from "../../wire/places.ts";
+import type { Signer } from "../../wire/signature.ts";
+import type { Mark } from "./mark.ts";
+import { newLine } from "./new-line.ts";
+import { readLine } from "../../protocol/admit/read-line.ts";
+
+/** By whom, where and when a line is signed. */
+export interface Signing {
+  readonly signer: Signer;
+  readonly wireId: string;
+  readonly version: "v3.1" | "v3.0";
+  readonly nowMs: number;
+  /** Microseconds within the millisecond. */
+  readonly micros: number;
+}
+
+/** Whether our lines may be signed, or why not. */
+export type Readiness =
+  /** Our chain is as long as the mark says, or longer: a mark is written before each append. */
+  | { readonly is: "ready" }
+  /** The key has no mark: it may be in use elsewhere. */
+  | { readonly is: "unmarked" }
+  /** Lines of ours up to the mark are missing: they are adopted from our carriers, or wanted. */
+  | { readonly is: "behind"; readonly whole: number; readonly mark: number }
+  /** Our chain is another one than that of the mark, or it is forked: the key is in use elsewhere. */
+  | { readonly is: "in use"; readonly at: number };
+
+/**
+ * Our own chain: the store is the log. A line is signed, held and committed in one transaction, and published
+ * from there. Spec of the next wire, 4.7.
+ */
+export class OwnLines {
+  readonly #store: Store;
+  readonly #self: string;
+
+  constructor(store: Store, self: string) {
+    this.#store = store;
+    this.#self = self;
+  }
+
+  readiness(mark: Mark | undefined): Readiness {
+    if (mark === undefined) return { is: "unmarked" };
+    const { seq, fork } = this.#store.chains.whole(this.#self);
+    if (fork !== null) return { is: "in use", at: fork };
+    if (seq < mark.seq) return { is: "behind", whole: seq, mark: mark.seq };
+    const isOurs =
+      mark.id === null ||
+      this.#store.chains.stateOf({ author: this.#self, seq: mark.seq, id: mark.id }) === "linked";
+    return isOurs ? { is: "ready" } : { is: "in use", at: mark.seq };
+  }
+
+  /** A place that a draft names and that is not held: nothing is signed that names one. Spec of the next wire, 1.6. */
+  unheldPlace({ body }: Draft): Place | undefined {
+    return placesNamed(body)
+      .map(({ place }) => place)
+      .find(({ author, seq, id }) => {
+        if (seq === null) return this.#store.lineAt({ author, seq, id }) === undefined;
+        return this.#store.chains.stateOf({ author, seq, id }) !== "linked";
+      });
+  }
+
+  /**
+   * Within a transaction: signs a draft as the next line of our chain, and holds it. It has passed `checkDraft`,
+   * names no unheld place, and `readiness` is "ready".
+   */
+  append(into: StoreWriter, draft: Draft, signing: Signing): HeldLine {
+    const { chains } = this.#store;
+    const { seq, id } = chains.whole(this.#self);
+    const head = id === null ? undefined : { seq, id };
+    const { line } = composeLine(draft, { ...this.#at(signing), head }, signing.signer);
+    const read = readLine(line, signing.wireId);
+    if (!read.ok || read.line.seq === null) throw new Error("a line of ours cannot be read");
+    const { n } = into.hold({
+      ...newLine(read.line, false),
+      receivedMs: signing.nowMs,
+      isLive: true,
+    });
+    into.setVerdict(n, "passed");
+    chains.advance(this.#self);
+    chains.setJudged(this.#self, read.line.seq);
+    const held = this.#store.line(n);
+    if (held === undefined) throw new Error("a line that was just held is missing");
+    return held;
+  }
+
+  /** What the publisher needs of our chain. */
+  chain(): OwnChain {
+    const author = this.#self;
+    const { chains } = this.#store;
+    return {
+      last: chains.whole(author).seq,
+      after: (seq, limit) =>
+        chains.followed(author, seq, limit).flatMap((n) => {
+          const line = this.#store.line(n);
+          return line === undefined || line.seq === null
+            ? []
+            : [{ seq: line.seq, bytes: line.bytes }];
+        }),
+    };
+  }
+
+  #at({ wireId, version, nowMs, micros }: Signing) {
+    const last = this.#store.lastTimestamp(this.#self);
+    return { timestamp: nextTimestamp(nowMs, micros, last), wireId, version };
+  }
+}
