@@ -251,6 +251,17 @@ export class Chains {
     return since === null ? undefined : Number(since);
   }
 
+  /** The id of a line that a proven one follows and that is missing; of several the one with the lowest number. */
+  lacking(author: string): string | undefined {
+    const a = this.#agent(author);
+    const sql =
+      "select prev from waiting where a = ?1 and proven = 1 and prev is not null and not exists " +
+      "(select 1 from waiting as other where other.a = ?1 and other.seq = waiting.seq - 1 and other.id = waiting.prev) " +
+      "order by seq, id limit 1";
+    const prev = this.#database.get(sql, a)?.["prev"] ?? null;
+    return prev === null ? undefined : idText(prev);
+  }
+
   /** Lines that one of these keys may prove. */
   unproven(author: string, keyIds: readonly string[]): WaitingLine[] {
     const sql =

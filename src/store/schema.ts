@@ -121,6 +121,9 @@ create table strikes (
 create table named_keys (
   author text, key_id text, key blob not null, primary key (author, key_id)
 ) without rowid, strict;
+create table leftovers (
+  carrier text, author text, reason text, primary key (carrier, author)
+) without rowid, strict;
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;
 create virtual table words using fts5 (

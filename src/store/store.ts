@@ -6,6 +6,7 @@ import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Chains } from "./chains.ts";
 import { NamedKeys } from "./keys.ts";
+import { Leftovers } from "./leftovers.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { linkHeads } from "./heads.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
@@ -106,6 +107,7 @@ const HEARTBEAT = "heartbeat";
 export class Store {
   readonly chains: Chains;
   readonly namedKeys: NamedKeys;
+  readonly leftovers: Leftovers;
   readonly #database: Database;
   readonly #writer: StoreWriter;
 
@@ -114,6 +116,7 @@ export class Store {
     this.#database = database;
     this.chains = new Chains(database);
     this.namedKeys = new NamedKeys(database);
+    this.leftovers = new Leftovers(database);
     this.#writer = new Writer(database);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
@@ -127,6 +130,10 @@ export class Store {
   /** Only reads work; nothing is made. @throws StorageError */
   static openToRead(path: string): Store {
     return new Store(Database.openToRead(path));
+  }
+
+  get path(): string {
+    return this.#database.path;
   }
 
   /** One transaction; nothing else of this agent is changed meanwhile. @throws StorageError */

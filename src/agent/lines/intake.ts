@@ -12,8 +12,9 @@ import { textField } from "../../protocol/body.ts";
 import type { WaitingLine } from "../../store/chains.ts";
 import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import { newLine } from "./new-line.ts";
+import type { Charge } from "./allowances.ts";
 import type { Mark } from "./mark.ts";
-import type { Limits } from "../../wire/limits.ts";
+import { MAX_LINE_BYTES, type Limits } from "../../wire/limits.ts";
 import type { ChainPlace } from "../../wire/places.ts";
 import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
 
@@ -59,12 +60,16 @@ export interface Source {
   readonly reader?: string;
   /** False at the first reading of the wire. */
   readonly isLive: boolean;
+  /** Whether a new live line of an author may be taken now; absent: any. */
+  readonly mayTake?: (author: string, type: string) => boolean;
 }
 
 /** A line that has been read, and the verdict on its signature where its key is known. */
 interface Checked {
   readonly read: ReturnType<typeof readLine>;
   readonly isValid: boolean | undefined;
+  /** How long it is. */
+  readonly bytes: number;
 }
 
 /** What was taken in. */
@@ -73,9 +78,12 @@ export interface Taken {
   readonly lines: readonly number[];
   /** Lines that prove nothing about anybody, by reason. */
   readonly skipped: readonly Problem[];
+  /** What is charged to the owner of the carrier for what is new, and for what is not authentic. */
+  readonly taken: Charge;
+  readonly junk: Charge;
   /** Authors of lines that were not kept, and that a later line or key may prove. */
   readonly left: readonly string[];
-  /** Proven lines found no room: their carrier is not read on. */
+  /** Lines found no room, or their author has no token: their carrier is read again from where it was. */
   readonly isFull: boolean;
   /** Lines of a chain with our own name that our mark does not know. */
   readonly foreign: readonly ChainPlace[];
@@ -87,6 +95,8 @@ export interface Taken {
 const SKEW_WAIT_MS = 15 * 60_000;
 /** A gap is waited for so long before what lies behind it is delivered. */
 const GAP_WAIT_MS = 10 * 60_000;
+/** So many lines that are no JSON are charged as one. */
+const JUNK_SHARE = 1 / 16;
 /** Of lines behind a gap, and of lines that are judged, in one transaction. */
 const PORTION = 1_000;
 
@@ -114,7 +124,10 @@ export class Intake {
     });
     const verdicts = await this.#verifyAll(asked);
     const isValid = new Map(asked.map(({ at }, index) => [at, verdicts[index]]));
-    return read.map((each, at) => ({ read: each, isValid: isValid.get(at) }));
+    return read.map((each, at) => ({
+      ...{ read: each, isValid: isValid.get(at) },
+      bytes: lines[at]?.length ?? MAX_LINE_BYTES,
+    }));
   }
 
   /** Within a transaction: holds what was checked. */
@@ -127,8 +140,9 @@ export class Intake {
   ): Taken {
     const taking = new Taking(this.#store, into, by, nowMs);
     const unproven: { readonly line: ChainedLine; readonly isValid: boolean | undefined }[] = [];
-    for (const { read, isValid } of checked) {
-      if (!read.ok) taking.skip(read.problem);
+    for (const { read, isValid, bytes } of checked) {
+      if (read.ok && !taking.mayTake(read.line, source)) continue;
+      if (!read.ok) taking.skip(read.problem, bytes);
       else if (read.line.seq === null) taking.takeLoose(read.line, isValid, source);
       else if (isValid === true) taking.takeChained(read.line, isValid, source);
       else unproven.push({ line: read.line, isValid });
@@ -199,7 +213,10 @@ class Taking {
   readonly #read = new Map<number, ChainedLine | LooseLine>();
   readonly #touched = new Map<string, ChainPlace[]>();
   readonly #left = new Set<string>();
+  readonly #stopped = new Set<string>();
   readonly #foreign: ChainPlace[] = [];
+  #taken: Charge = { bytes: 0, lines: 0 };
+  #junk: Charge = { bytes: 0, lines: 0 };
   #isFull = false;
   #hasMore = false;
 
@@ -210,8 +227,27 @@ class Taking {
     this.#nowMs = nowMs;
   }
 
-  skip(problem: Problem): void {
+  skip(problem: Problem, bytes: number): void {
     this.#skipped.push(problem);
+    // Text that is no JSON at all costs little.
+    const share = problem.reason === "malformed" ? JUNK_SHARE : 1;
+    this.#junk = { bytes: this.#junk.bytes + bytes, lines: this.#junk.lines + share };
+  }
+
+  /** False: the line stays in its carrier, and so do those of its author behind it. */
+  mayTake(line: ChainedLine | LooseLine, { isLive, mayTake }: Source): boolean {
+    const { author, type } = line;
+    if (mayTake === undefined || !isLive || author === this.#by.self) return true;
+    if (this.#isKnown(line)) return true;
+    if (!this.#stopped.has(author) && mayTake(author, type)) return true;
+    this.#stopped.add(author);
+    this.#isFull = true;
+    return false;
+  }
+
+  #isKnown(line: ChainedLine | LooseLine): boolean {
+    if (line.seq === null) return this.#store.lineAt(line) !== undefined;
+    return this.#store.chains.stateOf(line) !== undefined;
   }
 
   takeLoose(
@@ -228,12 +264,11 @@ class Taking {
       return;
     }
     const problem = this.#looseProblem(line, isValid, { owner, ...(reader && { reader }) });
-    if (problem !== undefined) return this.skip(problem);
+    if (problem !== undefined) return this.skip(problem, line.bytes.length);
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
     const { n } = this.#into.hold({ ...newLine(line, isOurs && !isOurAgents), receivedMs, isLive });
-    this.#lines.push(n);
-    this.#read.set(n, line);
+    this.#added(n, line);
   }
 
   takeChained(line: ChainedLine, isValid: boolean | undefined, { isLive }: Source): void {
@@ -245,7 +280,10 @@ class Taking {
     if (isValid === false) return this.#skipUnproven(line, "invalid_signature", key, isLive);
     if (isValid === undefined) return this.#skipUnproven(line, "untrusted_key", key, isLive);
     if (!line.isOfWire)
-      return this.skip({ reason: "wrong_wire", detail: "the line is of another wire" });
+      return this.skip(
+        { reason: "wrong_wire", detail: "the line is of another wire" },
+        line.bytes.length,
+      );
     this.#proven(line, isLive);
   }
 
@@ -270,8 +308,16 @@ class Taking {
     const hasMore = this.#judgeAll() || this.#hasMore;
     return {
       ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
+      ...{ taken: this.#taken, junk: this.#junk },
       ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
     };
+  }
+
+  #added(n: number, line: ChainedLine | LooseLine): void {
+    this.#read.set(n, line);
+    this.#lines.push(n);
+    const { bytes, lines } = this.#taken;
+    this.#taken = { bytes: bytes + line.bytes.length, lines: lines + 1 };
   }
 
   #looseProblem(
@@ -312,12 +358,12 @@ class Taking {
   /** Kept, because a line that descends from it may prove it. */
   #skipUnproven(line: ChainedLine, reason: Problem["reason"], key: string, isLive: boolean): void {
     if (!line.isOfWire || !this.#by.isMember(line.author)) {
-      this.skip({ reason, detail: key });
+      this.skip({ reason, detail: key }, line.bytes.length);
       return;
     }
     if (this.#store.chains.isFollowed(line)) return this.#proven(line, isLive);
     if (!this.#store.chains.wait(this.#waiting(line, isLive, false))) this.#left.add(line.author);
-    this.skip({ reason, detail: key });
+    this.skip({ reason, detail: key }, line.bytes.length);
   }
 
   #waiting(line: ChainedLine, isLive: boolean, isProven: boolean): WaitingLine {
@@ -390,14 +436,13 @@ class Taking {
   #holdAlone(line: ChainedLine, receivedMs: number, isLive: boolean): ChainPlace[] {
     const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
     const { n, linked } = this.#into.hold({ ...newLine(line, isOurs), receivedMs, isLive });
-    this.#read.set(n, line);
     const places = linked.flatMap((each): ChainPlace[] => {
       if (each === n) return [line];
       const held = this.#store.line(each);
       return held === undefined || held.seq === null ? [] : [{ ...held, seq: held.seq }];
     });
     // Those behind a gap were counted when they were held.
-    this.#lines.push(n);
+    this.#added(n, line);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
     return places;
   }
