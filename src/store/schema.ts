@@ -44,6 +44,7 @@ create table lines (
   received integer not null,
   live integer not null,
   ours integer not null,
+  urgent integer not null,
   verdict text,
   delivered integer,
   unread integer,
@@ -81,6 +82,9 @@ create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create unique index line_delivered on lines (delivered) where delivered is not null;
 create index line_unread on lines (delivered) where unread = 1;
+create index line_urgent on lines (urgent desc, delivered) where unread = 1;
+create index line_unread_of on lines (a, delivered) where unread = 1;
+create index line_mail_of on lines (a, delivered) where delivered is not null;
 create index line_unjudged on lines (n) where verdict is null and branch is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
@@ -124,6 +128,9 @@ create table named_keys (
 create table leftovers (
   carrier text, author text, reason text, primary key (carrier, author)
 ) without rowid, strict;
+create table unread (
+  a integer primary key, count integer not null, urgent integer not null, last integer not null
+) strict;
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;
 create virtual table words using fts5 (

@@ -7,6 +7,7 @@ import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Chains } from "./chains.ts";
 import { NamedKeys } from "./keys.ts";
 import { Leftovers } from "./leftovers.ts";
+import { Mail } from "./mail.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { linkHeads } from "./heads.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
@@ -27,6 +28,8 @@ export interface NewLine extends Place {
   readonly isLive: boolean;
   /** It is addressed to our agent. */
   readonly isOurs: boolean;
+  /** Of high priority, or an incident. */
+  readonly isUrgent: boolean;
   /** As it was signed, without the newline. */
   readonly bytes: Uint8Array;
   /** What a search finds it by; none for a line that nobody searches. */
@@ -108,6 +111,7 @@ export class Store {
   readonly chains: Chains;
   readonly namedKeys: NamedKeys;
   readonly leftovers: Leftovers;
+  readonly mail: Mail;
   readonly #database: Database;
   readonly #writer: StoreWriter;
 
@@ -117,6 +121,7 @@ export class Store {
     this.chains = new Chains(database);
     this.namedKeys = new NamedKeys(database);
     this.leftovers = new Leftovers(database);
+    this.mail = new Mail(database);
     this.#writer = new Writer(database);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
@@ -241,25 +246,6 @@ export class Store {
     return this.#database.get(sql, author)?.["has"] === 1;
   }
 
-  /** Mail in the order of its delivery; `after` counts in that order. */
-  mail({ after, limit }: Page): HeldLine[] {
-    return this.#many(`${SELECT} where delivered > ? order by delivered limit ?`, after, limit);
-  }
-
-  /** The same of what is unread. */
-  unread({ after, limit }: Page): HeldLine[] {
-    return this.#many(
-      `${SELECT} where lines.unread = 1 and delivered > ? order by delivered limit ?`,
-      after,
-      limit,
-    );
-  }
-
-  unreadCount(): number {
-    const row = this.#database.get("select count(*) as count from lines where unread = 1");
-    return Number(row?.["count"]);
-  }
-
   thread(name: string, { after, limit }: Page): HeldLine[] {
     return this.#many(
       `${SELECT} where t = (select t from threads where name = ?) and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
@@ -353,9 +339,11 @@ export class Store {
 
 class Writer implements StoreWriter {
   readonly #database: Database;
+  readonly #mail: Mail;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#mail = new Mail(database);
   }
 
   hold(line: NewLine): Held {
@@ -369,8 +357,8 @@ class Writer implements StoreWriter {
       );
     const t = this.#thread(line.thread);
     const { rowid: n } = this.#database.run(
-      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, bytes) " +
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, urgent, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
       line.prev === null ? null : idBytes(line.prev),
@@ -382,6 +370,7 @@ class Writer implements StoreWriter {
       line.receivedMs,
       line.isLive ? 1 : 0,
       line.isOurs ? 1 : 0,
+      line.isUrgent ? 1 : 0,
       line.bytes,
     );
     if (line.type !== HEARTBEAT)
@@ -404,16 +393,7 @@ class Writer implements StoreWriter {
   }
 
   deliver(n: number): void {
-    const row = this.#database.get(
-      "select max(delivered) as last from lines where delivered is not null",
-    );
-    const next = Number(row?.["last"] ?? 0) + 1;
-    const sql = "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ?";
-    this.#database.run(sql, next, n);
-    this.#database.run(
-      "update threads set unread = unread + 1 where t = (select t from lines where n = ?)",
-      n,
-    );
+    this.#mail.deliver(n);
   }
 
   setOurs(n: number): void {
@@ -427,15 +407,7 @@ class Writer implements StoreWriter {
   }
 
   markRead(ns: readonly number[]): number {
-    let marked = 0;
-    for (const n of ns) {
-      const row = this.#database.get("select t from lines where n = ? and unread = 1", n);
-      if (row === undefined) continue;
-      this.#database.run("update lines set unread = null where n = ?", n);
-      this.#database.run("update threads set unread = unread - 1 where t = ?", row["t"] ?? null);
-      marked += 1;
-    }
-    return marked;
+    return this.#mail.markRead(ns);
   }
 
   bindKey(key: string, n: number): void {
@@ -569,6 +541,7 @@ function heldLine(row: SqlRow): HeldLine {
     receivedMs: Number(row["received"]),
     isLive: row["live"] === 1,
     isOurs: row["ours"] === 1,
+    isUrgent: row["urgent"] === 1,
     verdict: row["verdict"] === null ? null : String(row["verdict"]),
     delivered: row["delivered"] === null ? null : Number(row["delivered"]),
     isUnread: row["unread"] === 1,

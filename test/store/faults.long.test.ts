@@ -29,6 +29,7 @@ function line(seq: number, body = "x"): NewLine {
       receivedMs: seq,
       isLive: true,
       isOurs: true,
+      isUrgent: false,
       prev: null,
       names: [],
     },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
+import type { MailQuery } from "../../src/store/mail.ts";
 import { Store, type HeldLine, type NewLine } from "../../src/store/store.ts";
 import { amount } from "../support/amounts.ts";
 
@@ -31,6 +32,7 @@ const line: fc.Arbitrary<NewLine> = fc
     receivedMs: fc.nat(1_000),
     isLive: fc.boolean(),
     isOurs: fc.boolean(),
+    isUrgent: fc.boolean(),
     words: fc.option(fc.record({ subject: words, body: words }), { nil: undefined }),
   })
   .map(({ words: found, ...each }) => {
@@ -108,6 +110,45 @@ function plainWords(text: string): string[] {
   return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
+/** Each question of the inbox, for the mail in the order of its delivery. */
+function expectMail({ mail }: Store, delivered: readonly HeldLine[]): void {
+  expect(mail.last()).toBe(delivered.length);
+  const ids = delivered.map((each) => each.id).slice(0, 2);
+  const queries: MailQuery[] = [
+    ...[{}, { unread: true }, { from: "forge" }, { unread: true, from: "ann" }],
+    ...[{ thread: "t1" }, { unread: true, thread: "t2" }, ...ids.map((each) => ({ id: each }))],
+  ];
+  for (const query of queries) {
+    const { unread, from, thread, id: wanted } = query;
+    const meant = delivered.filter(
+      (each) =>
+        (unread !== true || each.isUnread) &&
+        (from === undefined || each.author === from) &&
+        (thread === undefined || each.thread === thread) &&
+        (wanted === undefined || each.id === wanted),
+    );
+    for (const after of [0, 2]) {
+      const behind = meant.filter((each) => (each.delivered ?? 0) > after).map(({ n }) => n);
+      expect(mail.after(query, after, 1_000)).toEqual(behind);
+      expect(mail.after(query, after, 1)).toEqual(behind.slice(0, 1));
+      expect(mail.count(query, after)).toBe(behind.length);
+    }
+    const before = meant.filter((each) => (each.delivered ?? 0) < 4).map(({ n }) => n);
+    expect(mail.before(query, 4, 1_000)).toEqual(before.toReversed());
+  }
+  const unread = delivered.filter((each) => each.isUnread);
+  const fresh = unread.filter((each) => (each.delivered ?? 0) > 1);
+  const urgentFirst = fresh.toSorted((one, other) => Number(other.isUrgent) - Number(one.isUrgent));
+  expect(mail.fresh(1, 1_000)).toEqual(urgentFirst.map(({ n }) => n));
+  expect(mail.unread().map(({ author, count, urgent }) => [author, count, urgent])).toEqual(
+    AUTHORS.toSorted().flatMap((author) => {
+      const of = unread.filter((each) => each.author === author);
+      const urgent = of.filter(({ isUrgent }) => isUrgent).length;
+      return of.length === 0 ? [] : [[author, of.length, urgent]];
+    }),
+  );
+}
+
 function expectSame(store: Store, model: Model): void {
   const plain = (lines: readonly HeldLine[]): HeldLine[] =>
     lines.map((each) => ({ ...each, branch: null, bytes: Buffer.from(each.bytes) }));
@@ -116,9 +157,7 @@ function expectSame(store: Store, model: Model): void {
   const delivered = model
     .held((each) => each.delivered !== null)
     .toSorted((one, other) => (one.delivered ?? 0) - (other.delivered ?? 0));
-  expect(plain(store.mail(all))).toEqual(delivered);
-  expect(plain(store.unread(all))).toEqual(delivered.filter((each) => each.isUnread));
-  expect(store.unreadCount()).toBe(model.held((each) => each.isUnread).length);
+  expectMail(store, delivered);
   const mail = model.held((each) => each.type !== "heartbeat");
   for (const thread of ["t1", "t2", "t3", "t4"]) {
     const inThread = mail.filter((each) => each.thread === thread);

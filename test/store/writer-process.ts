@@ -14,6 +14,7 @@ for (let at = 1; count === "0" || at <= Number(count); at += 1) {
       ...{
         isLive: true,
         isOurs: true,
+        isUrgent: false,
         prev: null,
         names: [],
         bytes: Buffer.from(`${name} ${at}`),

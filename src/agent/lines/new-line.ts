@@ -13,6 +13,7 @@ export function newLine(
   const { author, seq, id, thread, type, sentMs, bytes, subject, body } = line;
   return {
     ...{ author, seq, id, thread, type, sentMs, bytes, isOurs },
+    isUrgent: line.priority === "high" || type === "incident",
     prev: line.seq === null ? null : line.prev,
     names: line.seq === null ? [] : placesNamed(body),
     ...(type === "heartbeat" ? {} : { words: { subject, body: wordsOf(body) } }),

@@ -128,7 +128,7 @@ class Reader {
   }
 
   get mail(): string[] {
-    return this.store.mail({ after: 0, limit: 1_000 }).map(({ id }) => id);
+    return this.store.mail.after({}, 0, 1_000).flatMap((n) => this.store.line(n)?.id ?? []);
   }
 
   /** All that follows from the set of lines. */

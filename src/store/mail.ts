@@ -1,0 +1,166 @@
+import type { Database, SqlRow, SqlValue } from "./database.ts";
+import { idBytes, idStart } from "./ids.ts";
+
+/** Which mail is meant; all of it by default. */
+export interface MailQuery {
+  readonly unread?: boolean | undefined;
+  readonly from?: string | undefined;
+  readonly thread?: string | undefined;
+  /** A whole event id. */
+  readonly id?: string | undefined;
+}
+
+/** How much of an author's mail is unread. */
+export interface Unread {
+  readonly author: string;
+  readonly count: number;
+  /** Of high priority, or an incident. */
+  readonly urgent: number;
+  /** Which one the last of them is in the order of delivery. */
+  readonly last: number;
+}
+
+/**
+ * The inbox as questions: a page costs what it shows, however much is unread behind it. Spec of the next wire,
+ * 4.6.
+ */
+export class Mail {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** `n` of the mail behind a number of the order of delivery, the oldest first. */
+  after(query: MailQuery, after: number, limit: number): number[] {
+    return this.#select(query, "delivered > ?", after, "delivered", limit);
+  }
+
+  /** `n` of the newest mail before a number, the newest first. */
+  before(query: MailQuery, before: number, limit: number): number[] {
+    return this.#select(query, "delivered < ?", before, "delivered desc", limit);
+  }
+
+  /** How much of it lies behind a number. What is unread as a whole is known without counting. */
+  count(query: MailQuery, after = 0): number {
+    const { unread, from, thread, id } = query;
+    const isWhole = after === 0 && thread === undefined && id === undefined;
+    if (isWhole && unread === true) {
+      const counted = this.unread().filter(({ author }) => from === undefined || author === from);
+      return counted.reduce((sum, { count }) => sum + count, 0);
+    }
+    if (isWhole && from === undefined) return this.last();
+    const { where, values } = conditions(query, "delivered > ?", after);
+    const row = this.#database.get(`select count(*) as count from lines where ${where}`, ...values);
+    return Number(row?.["count"]);
+  }
+
+  /** Which one the last is in the order of delivery; 0 when there is none. */
+  last(): number {
+    const sql = "select max(delivered) as last from lines where delivered is not null";
+    return Number(this.#database.get(sql)?.["last"] ?? 0);
+  }
+
+  /** Authors of unread mail, by name. */
+  unread(): Unread[] {
+    return this.#database
+      .all(
+        "select name, count, urgent, last from unread join agents using (a) where count > 0 order by name",
+      )
+      .map((row) => ({
+        author: String(row["name"]),
+        count: Number(row["count"]),
+        urgent: Number(row["urgent"]),
+        last: Number(row["last"]),
+      }));
+  }
+
+  /** `n` of unread mail behind a number, urgent mail first, each in the order of delivery. */
+  fresh(after: number, limit: number): number[] {
+    const rows = this.#database.all(
+      "select n, urgent, delivered from lines where unread = 1 and delivered > ? order by urgent desc, delivered limit ?",
+      after,
+      limit,
+    );
+    return rows.map((row) => Number(row["n"]));
+  }
+
+  /** `n` of an author's unread mail up to a number of its chain; of an unchained line's author: all taken in before it. */
+  unreadUpTo(author: string, at: { readonly seq: number | null; readonly n: number }): number[] {
+    const sql =
+      "select n from lines where unread = 1 and a = (select a from agents where name = ?) and " +
+      (at.seq === null ? "n <= ?" : "(seq <= ? or seq is null) and n <= ?") +
+      " order by n";
+    const values = at.seq === null ? [at.n] : [at.seq, at.n];
+    return this.#database.all(sql, author, ...values).map((row) => Number(row["n"]));
+  }
+
+  /** Within a transaction: the next one in the order of delivery. Not to be called twice for a line. */
+  deliver(n: number): void {
+    const sql = "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ?";
+    const next = this.last() + 1;
+    this.#database.run(sql, next, n);
+    this.#database.run(
+      "insert into unread (a, count, urgent, last) select a, 1, urgent, ? from lines where n = ? " +
+        "on conflict (a) do update set count = count + 1, urgent = urgent + excluded.urgent, last = excluded.last",
+      next,
+      n,
+    );
+    this.#count(n, 1);
+  }
+
+  /** Within a transaction: marks mail as read; returns how much of it was unread. */
+  markRead(ns: readonly number[]): number {
+    let marked = 0;
+    for (const n of ns) {
+      const row = this.#database.get("select a, urgent from lines where n = ? and unread = 1", n);
+      if (row === undefined) continue;
+      this.#database.run("update lines set unread = null where n = ?", n);
+      this.#database.run(
+        "update unread set count = count - 1, urgent = urgent - ? where a = ?",
+        row["urgent"] ?? null,
+        row["a"] ?? null,
+      );
+      this.#count(n, -1);
+      marked += 1;
+    }
+    return marked;
+  }
+
+  /** Within a transaction: all that is unread. */
+  markAllRead(): number {
+    const count = this.count({ unread: true });
+    this.#database.run("update lines set unread = null where unread = 1");
+    this.#database.run("update unread set count = 0, urgent = 0");
+    this.#database.run("update threads set unread = 0 where unread > 0");
+    return count;
+  }
+
+  #count(n: number, by: number): void {
+    const sql =
+      "update threads set unread = unread + ? where t = (select t from lines where n = ?)";
+    this.#database.run(sql, by, n);
+  }
+
+  #select(query: MailQuery, bound: string, at: number, order: string, limit: number): number[] {
+    const { where, values } = conditions(query, bound, at);
+    const sql = `select n from lines where ${where} order by ${order} limit ?`;
+    return this.#database.all(sql, ...values, limit).map((row: SqlRow) => Number(row["n"]));
+  }
+}
+
+function conditions(
+  { unread, from, thread, id }: MailQuery,
+  bound: string,
+  at: number,
+): { readonly where: string; readonly values: SqlValue[] } {
+  const parts: [string, ...SqlValue[]][] = [[bound, at]];
+  if (unread === true) parts.push(["unread = 1"]);
+  if (from !== undefined) parts.push(["a = (select a from agents where name = ?)", from]);
+  if (thread !== undefined) parts.push(["t = (select t from threads where name = ?)", thread]);
+  if (id !== undefined) parts.push(["id_start = ? and id = ?", idStart(id), idBytes(id)]);
+  return {
+    where: parts.map(([sql]) => sql).join(" and "),
+    values: parts.flatMap(([, ...values]) => values),
+  };
+}
