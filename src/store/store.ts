@@ -255,6 +255,21 @@ export class Store {
     );
   }
 
+  /** The newest lines of a thread, the oldest of them first. */
+  newestOfThread(name: string, limit: number): HeldLine[] {
+    return this.#many(
+      `${SELECT} where t = (select t from threads where name = ?) and type <> '${HEARTBEAT}' order by n desc limit ?`,
+      name,
+      limit,
+    ).toReversed();
+  }
+
+  threadRow(name: string): ThreadRow | undefined {
+    const sql = "select name, lines, unread, last from threads where name = ? and lines > 0";
+    const row = this.#database.get(sql, name);
+    return row === undefined ? undefined : threadRow(row);
+  }
+
   /** Threads by their last line, the latest first. `before` is the `last` of the page before. */
   threads(before: number, limit: number): ThreadRow[] {
     return this.#database
@@ -263,12 +278,7 @@ export class Store {
         before,
         limit,
       )
-      .map((row) => ({
-        thread: String(row["name"]),
-        lines: Number(row["lines"]),
-        unread: Number(row["unread"]),
-        last: Number(row["last"]),
-      }));
+      .map(threadRow);
   }
 
   /** Lines that hold words beginning with each of those asked for, the latest first. */
@@ -525,6 +535,15 @@ class Writer implements StoreWriter {
     if (row !== undefined) return Number(row["t"]);
     return this.#database.run("insert into threads (name) values (?)", name).rowid;
   }
+}
+
+function threadRow(row: SqlRow): ThreadRow {
+  return {
+    thread: String(row["name"]),
+    lines: Number(row["lines"]),
+    unread: Number(row["unread"]),
+    last: Number(row["last"]),
+  };
 }
 
 function heldLine(row: SqlRow): HeldLine {

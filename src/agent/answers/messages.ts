@@ -1,0 +1,332 @@
+import { DeaddropError } from "../../api/errors.ts";
+import { badRequest } from "../../api/arguments/json-arguments.ts";
+import type { InboxMeta, InboxQuery, MessageFields } from "../../api/messages.ts";
+import { readLine, type ChainedLine, type LooseLine } from "../../protocol/admit/read-line.ts";
+import { field } from "../../protocol/body.ts";
+import { isState, type Tier } from "../../trust/tiers.ts";
+import type { HeldLine, Store } from "../../store/store.ts";
+import { parseObject, toPlain } from "../../wire/json/json.ts";
+import { MIN_ID_PREFIX } from "../../wire/limits.ts";
+import type { Priority } from "../../wire/message.ts";
+import { placeJson, readPlace, type PlaceJson } from "../../wire/places.ts";
+
+/** What answers about messages are made of. */
+export interface MessageSource {
+  readonly store: Store;
+  readonly wireId: string;
+  /** How far an author is believed; null: of no tier, or blocked. */
+  tierOf(author: string): Tier | null;
+}
+
+/** A message as it is on the wire, and what we know of it. */
+export type HeldMessage = MessageFields & {
+  readonly _meta: {
+    readonly id: string;
+    readonly place: PlaceJson;
+    readonly received_at: string;
+    readonly tier: Tier | null;
+    readonly priority: Priority;
+    /** Why it is no mail, where it was refused. */
+    readonly refused: string | null;
+    /** Event ids of the corrections of this message. */
+    readonly corrections: readonly string[];
+  };
+};
+
+export type InboxRow = MessageFields & {
+  readonly _meta: Omit<InboxMeta, "obligations">;
+};
+
+export interface InboxPage {
+  readonly messages: readonly InboxRow[];
+  /** How many others fit the question: newer ones, or with `newest` older ones; null: not counted. */
+  readonly more: number | null;
+  /** For `after`: where the next page begins, and what comes later. */
+  readonly next: string;
+}
+
+export interface SearchPage {
+  readonly messages: readonly HeldMessage[];
+  /** For `before`: where the next page, of older messages, begins; null: there are none. */
+  readonly next: string | null;
+}
+
+/** Of a page that has no limit of its own: what crosses the socket at once stays small. */
+const PAGE_MESSAGES = 500;
+const PAGE_BYTES = 4 * 1024 * 1024;
+const FOUND_AT_MOST = 100;
+/** Of a thread, the newest: a peer can write as many as it likes. */
+const MOST_OF_THREAD = 4_096;
+const ID_LENGTH = 64;
+/** Meanings that an error lists. */
+const MOST_LISTED = 8;
+const MOST_LISTED_SUBJECT = 80;
+const PASSED = new Set(["mail", "passed"]);
+
+/**
+ * A page of the messages for the agent, oldest first: from the beginning or from the end of another page on, or
+ * the newest ones. Where one author has many, the first page has room for each of the others. Spec 4.4.
+ */
+export function inboxPage(
+  source: MessageSource,
+  asked: InboxQuery & {
+    readonly limit?: number;
+    readonly newest?: boolean;
+    readonly after?: string;
+  },
+): InboxPage {
+  const { limit, newest = false, after, ...query } = asked;
+  const { mail } = source.store;
+  const from = after === undefined ? { place: 0 } : readAfter(after, mail.last());
+  const end = String(mail.last());
+  const most = limit ?? PAGE_MESSAGES;
+  const lines = linesOf(
+    source.store,
+    newest ? mail.before(query, Infinity, most).toReversed() : mail.after(query, from.place, most),
+  );
+  const page = limit === undefined && !newest ? firstBytes(lines) : lines;
+  if (limit === undefined && !newest) {
+    const isAll = page.length === lines.length && lines.length < most;
+    const last = page.at(-1)?.delivered;
+    return {
+      messages: rowsOf(source, page),
+      more: isAll ? 0 : null,
+      next: isAll ? end : String(last),
+    };
+  }
+  const all = from.left ?? mail.count(query, from.place);
+  const isFirstOfAll = after === undefined && query.from === undefined && query.id === undefined;
+  const shared =
+    isFirstOfAll && query.thread === undefined && all > page.length
+      ? withShares(source.store, page, { limit: most, newest, unread: query.unread === true })
+      : { kept: page, others: [] };
+  const shown = [...shared.kept, ...shared.others].toSorted(byDelivery);
+  const last = shared.kept.at(-1)?.delivered;
+  const left = all - shared.kept.length;
+  return {
+    messages: rowsOf(source, shown),
+    more: all - shown.length,
+    next: newest || last === undefined || last === null || left === 0 ? end : `${last}.${left}`,
+  };
+}
+
+/** The thread with a name, oldest first, and how many older messages are left out. Refusals of strangers are not shown. */
+export function threadMessages(
+  source: MessageSource,
+  thread: string,
+): { readonly messages: readonly HeldMessage[]; readonly omitted: number } {
+  const { store } = source;
+  const lines = store.newestOfThread(thread, MOST_OF_THREAD);
+  const count = store.threadRow(thread)?.lines ?? 0;
+  const shown = lines.filter(({ verdict, author }) => {
+    const isRefused = verdict !== null && !PASSED.has(verdict);
+    const tier = source.tierOf(author);
+    return !isRefused || (tier !== null && tier !== "UNTRUSTED");
+  });
+  const corrections = correctionsIn(source, shown);
+  return {
+    messages: shown.map((line) => messageOf(source, line, corrections)),
+    omitted: count - lines.length,
+  };
+}
+
+/** The newest messages that hold words beginning so, oldest first. */
+export function searchPage(
+  source: MessageSource,
+  asked: { readonly text: string; readonly limit?: number; readonly before?: string },
+): SearchPage {
+  const { text, limit = FOUND_AT_MOST } = asked;
+  if (asked.before !== undefined && !/^\d{1,15}$/u.test(asked.before))
+    throw badRequest("before must be the `next` of a page");
+  const before = asked.before === undefined ? Number.MAX_SAFE_INTEGER : Number(asked.before);
+  const found = source.store.search(text, { before, limit });
+  const shown = found.filter(({ type }) => !isState(type));
+  return {
+    messages: shown.toReversed().map((line) => messageOf(source, line, new Map())),
+    next: found.length < limit ? null : String(found.at(-1)?.n),
+  };
+}
+
+/** A message that is named. */
+export interface Named {
+  readonly line: HeldLine;
+  readonly read: ChainedLine | LooseLine;
+}
+
+/**
+ * The message that a person names, by event id or by a prefix of it that is unique among all messages held.
+ * Never by the name of a thread: a peer chooses that freely, and what is named here may be answered with a
+ * signature. Spec 4.4. @throws DeaddropError "unknown_id", "ambiguous_id"
+ */
+export function messageNamed(source: MessageSource, id: string): Named {
+  const [first, ...more] = messagesNamed(source, id);
+  if (first === undefined) throw unknownId(id, "");
+  if (more.length > 0) throw ambiguous(id, [first, ...more].map(meaning), false);
+  return first;
+}
+
+/** The thread of the message that is named or, unless `by` is "event_id", the thread of that name. */
+export function threadNamed(
+  source: MessageSource,
+  { id, by }: { readonly id: string; readonly by?: "event_id" },
+): { readonly thread: string; readonly isByName: boolean } {
+  const messages = messagesNamed(source, id);
+  const isThread = by !== "event_id" && source.store.threadRow(id) !== undefined;
+  const [message] = messages;
+  if (messages.length > 1 || (message !== undefined && isThread && message.line.thread !== id)) {
+    const name = isThread ? [`the thread "${id}"`] : [];
+    throw ambiguous(id, [...messages.map(meaning), ...name], isThread);
+  }
+  if (message !== undefined) return { thread: message.line.thread, isByName: false };
+  if (!isThread) throw unknownId(id, by === "event_id" ? "" : ", or a correlation id");
+  return { thread: id, isByName: true };
+}
+
+function messagesNamed(source: MessageSource, id: string): Named[] {
+  const prefix = id.toLowerCase();
+  if (prefix.length < MIN_ID_PREFIX || prefix.length > ID_LENGTH) return [];
+  const lines = source.store.withIdPrefix(prefix, MOST_LISTED + 1);
+  return lines.map((line) => ({ line, read: readHeld(source, line) }));
+}
+
+function meaning({ line, read: { author, type, subject } }: Named): string {
+  const shown = Array.from(subject);
+  const cut = shown.length > MOST_LISTED_SUBJECT;
+  const text = cut ? `${shown.slice(0, MOST_LISTED_SUBJECT).join("")}…` : subject;
+  return `${line.id}: ${author}, ${type} ${JSON.stringify(text)}`;
+}
+
+function ambiguous(id: string, meanings: readonly string[], isName: boolean): DeaddropError {
+  const listed = meanings.slice(0, MOST_LISTED);
+  const rest = listed.length < meanings.length ? ["and more"] : [];
+  return new DeaddropError("ambiguous_id", [`"${id}" could mean:`, ...listed, ...rest].join("\n"), {
+    hint: isName
+      ? "give the event id of the message that you mean, with --event if a thread has the same name"
+      : "give the whole event id of the one that you mean",
+  });
+}
+
+function unknownId(id: string, orName: string): DeaddropError {
+  return new DeaddropError("unknown_id", `no message is named "${id}"`, {
+    hint: `give an event id, or the first ${MIN_ID_PREFIX} or more characters of one${orName}; deaddrop inbox and deaddrop sent list them`,
+  });
+}
+
+/** `<delivered>` or `<delivered>.<how many are left>`. */
+function readAfter(
+  after: string,
+  last: number,
+): { readonly place: number; readonly left?: number } {
+  const [, place, left] = /^(\d{1,15})(?:\.(\d{1,15}))?$/u.exec(after) ?? [];
+  if (place === undefined) throw badRequest("after must be the `next` of a page");
+  if (Number(place) > last)
+    throw new DeaddropError(
+      "usage",
+      `the place ${after} is beyond the end: places go from 0 to ${last}`,
+      {
+        hint: "begin again without one: what is unread is shown",
+      },
+    );
+  return { place: Number(place), ...(left === undefined ? {} : { left: Number(left) }) };
+}
+
+/** Half of a page is for unread mail of authors who are not on it. */
+function withShares(
+  store: Store,
+  page: readonly HeldLine[],
+  {
+    limit,
+    newest,
+    unread,
+  }: { readonly limit: number; readonly newest: boolean; readonly unread: boolean },
+): { readonly kept: readonly HeldLine[]; readonly others: readonly HeldLine[] } {
+  const present = new Set(page.map(({ author }) => author));
+  const hidden = store.mail
+    .unread()
+    .map(({ author }) => author)
+    .filter((author) => !present.has(author))
+    .slice(0, Math.floor(limit / 2));
+  if (hidden.length === 0 || !unread) return { kept: page, others: [] };
+  const share = Math.floor(limit / 2 / hidden.length);
+  const others = hidden.flatMap((from) =>
+    linesOf(store, store.mail.after({ unread: true, from }, 0, share)),
+  );
+  const room = limit - others.length;
+  return { kept: newest ? page.slice(-room) : page.slice(0, room), others };
+}
+
+function linesOf(store: Store, ns: readonly number[]): HeldLine[] {
+  return ns.flatMap((n) => store.line(n) ?? []);
+}
+
+function firstBytes(lines: readonly HeldLine[]): readonly HeldLine[] {
+  let bytes = 0;
+  const end = lines.findIndex((line) => (bytes += line.bytes.length) >= PAGE_BYTES);
+  return end === -1 ? lines : lines.slice(0, end + 1);
+}
+
+function byDelivery(one: HeldLine, other: HeldLine): number {
+  return (one.delivered ?? 0) - (other.delivered ?? 0);
+}
+
+function rowsOf(source: MessageSource, lines: readonly HeldLine[]): InboxRow[] {
+  return lines.map((line) => {
+    const read = readHeld(source, line);
+    const _meta = {
+      id: line.id,
+      received_at: new Date(line.receivedMs).toISOString(),
+      tier: source.tierOf(line.author),
+      verified: read.signed !== undefined,
+      thread: line.thread,
+      priority: read.priority,
+      read: !line.isUnread,
+      after_gap: line.seq !== null && line.branch === null,
+    };
+    // First in what is printed, and ours whatever the peer's line holds under that name.
+    return { ...{ _meta }, ...fieldsOf(line), ...{ _meta } };
+  });
+}
+
+/** Corrections by the id of the message of the same author that they name. */
+function correctionsIn(source: MessageSource, lines: readonly HeldLine[]): Map<string, string[]> {
+  const corrections = new Map<string, string[]>();
+  for (const line of lines) {
+    if (line.type !== "correction") continue;
+    const corrected = readPlace(field(readHeld(source, line).body, "corrects"));
+    if (corrected?.author !== line.author) continue;
+    corrections.set(corrected.id, [...(corrections.get(corrected.id) ?? []), line.id]);
+  }
+  return corrections;
+}
+
+function messageOf(
+  source: MessageSource,
+  line: HeldLine,
+  corrections: ReadonlyMap<string, readonly string[]>,
+): HeldMessage {
+  const { id, author, verdict, receivedMs } = line;
+  return {
+    ...fieldsOf(line),
+    _meta: {
+      id,
+      place: placeJson(line),
+      received_at: new Date(receivedMs).toISOString(),
+      tier: source.tierOf(author),
+      priority: readHeld(source, line).priority,
+      refused: verdict === null || PASSED.has(verdict) ? null : verdict,
+      corrections: corrections.get(id) ?? [],
+    },
+  };
+}
+
+function fieldsOf({ bytes }: HeldLine): MessageFields {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) throw new Error("a line that is held is no JSON object");
+  return toPlain(parsed.value) as MessageFields;
+}
+
+function readHeld({ wireId }: MessageSource, { bytes }: HeldLine): ChainedLine | LooseLine {
+  const read = readLine(bytes, wireId);
+  if (!read.ok) throw new Error(`a line that is held is ${read.problem.reason}`);
+  return read.line;
+}
