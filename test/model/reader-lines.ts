@@ -40,7 +40,7 @@ export function testKey(handle: string, number: number): TestKey {
 }
 
 /** An instant as a timestamp of ours. */
-const timestampAt = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
+export const timestampAt = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
 
 export interface SignedLine {
   readonly id: string;
@@ -78,6 +78,36 @@ function signLine(
 
 const bytesOf = (fields: unknown): Uint8Array => Buffer.from(JSON.stringify(fields));
 
+/** A copy of a chained line that is signed with another key. */
+export function resign({ fields }: SignedLine, key: TestKey): Uint8Array {
+  return signLine(fields, key).line;
+}
+
+/**
+ * A copy of a line whose fields of next 1.5 differ, in one of 6 ways: they are not covered by its id. The last
+ * way changes only how the same object is written.
+ */
+export function corruptCopy({ line, id }: SignedLine, way: number): Uint8Array {
+  const fields = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>;
+  const junk = encodeBase64(Buffer.from(`${id}${id}`, "hex"));
+  const changes: readonly Readonly<Record<string, unknown>>[] = [
+    { signature: junk },
+    { signature: junk, event_id: undefined },
+    { signature: "AAAA" },
+    { event_id: "0".repeat(64) },
+    { public_key_id: `${String(fields["from"])}:00000000` },
+    {},
+  ];
+  const text = JSON.stringify({ ...fields, ...changes[way] });
+  return Buffer.from(way === 5 ? ` ${text} ` : text);
+}
+
+/** A copy that says that another key signed it. */
+export function corruptKeyId({ line }: SignedLine, keyId: string): Uint8Array {
+  const fields = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>;
+  return Buffer.from(JSON.stringify({ ...fields, public_key_id: keyId }));
+}
+
 /** What `seq` and `prev` of the line behind another one are. */
 function placeBehind(last: SeqId | null): { readonly seq: number; readonly prev?: string } {
   return last === null ? { seq: 1 } : { seq: last[0] + 1, prev: last[1] };
@@ -87,6 +117,8 @@ function placeBehind(last: SeqId | null): { readonly seq: number; readonly prev?
 export class LineWriter {
   readonly handle: string;
   key: TestKey;
+  /** In which form it signs (next 1.5). */
+  version: "v3.1" | "v3.0" = "v3.1";
   last: SeqId | null = null;
   nowMs = START_MS;
 
@@ -98,14 +130,19 @@ export class LineWriter {
   /** A chained line behind the last one. */
   say(type: string, fields: Readonly<Record<string, unknown>> = {}): SignedLine {
     const place = { wire: WIRE_ID, ...placeBehind(this.last) };
-    const said = signLine({ ...this.#fieldsOf(type), ...place, ...fields }, this.key);
+    const said = signLine({ ...this.#fieldsOf(type), ...place, ...fields }, this.key, this.version);
     this.last = [said.seq ?? 0, said.id];
     return said;
   }
 
   /** A line in no chain. */
   sayLoose(type: string, fields: Readonly<Record<string, unknown>> = {}): SignedLine {
-    return signLine({ ...this.#fieldsOf(type), ...fields }, this.key);
+    return signLine({ ...this.#fieldsOf(type), ...fields }, this.key, this.version);
+  }
+
+  /** One that is not signed either. */
+  sayUnsigned(type: string, fields: Readonly<Record<string, unknown>> = {}): SignedLine {
+    return signLine({ ...this.#fieldsOf(type), ...fields }, undefined);
   }
 
   /** The next line follows this one, whatever was written since. */

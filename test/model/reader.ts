@@ -72,7 +72,7 @@ export interface Carrier {
   readonly reader: string | null;
 }
 
-type Happening =
+export type Happening =
   /** One whole line of a carrier, without its newline; blank ones are not reported. */
   | {
       readonly kind: "found";
@@ -566,9 +566,8 @@ function revocationIn(byId: ReadonlyMap<string, Line>, line: Line): Revocation |
   const isOnBranch = branchOf(byId, line)
     .slice(1)
     .some((earlier) => earlier.seq === seq && earlier.id === id);
-  const isByThatKey =
-    line.signers.length > 0 && line.signers.every((signer) => signer.keyId === keyId);
-  return isOnBranch && !isByThatKey ? { keyId, last: [seq, id] } : undefined;
+  const isByAnotherKey = line.signers.some((signer) => signer.keyId !== keyId);
+  return isOnBranch && isByAnotherKey ? { keyId, last: [seq, id] } : undefined;
 }
 
 /** What is held of an author's chain. Adds to the standing what its lines revoke. */
@@ -712,6 +711,8 @@ interface Holding {
   readonly chains: ReadonlyMap<string, Chain>;
   readonly loose: readonly Loose[];
   readonly historical: ReadonlySet<string>;
+  /** Without a leave or a change the roster in force is the pinned one, and finding it would take long. */
+  readonly hasRosterLines: boolean;
 }
 
 /** What the reader holds, believes and delivers after each of the events (next 1.6, 1.8, 2.1, 2.4, 2.5). */
@@ -728,10 +729,10 @@ export function expectedOf(reader: Reader, events: readonly ReaderEvent[]): read
     clockWaitOf: new Map(),
     hasCaughtUp: !events.some(({ kind }) => kind === "caught-up"),
   };
-  let holding = hold(reader, memory);
+  let holding = hold(reader, memory, undefined, undefined);
   return events.map((event, index): Expected => {
     const isIgnored = !applyEvent(reader, memory, holding, event);
-    holding = hold(reader, memory);
+    holding = hold(reader, memory, holding, authorIn(event));
     judgeAll(reader, memory, holding, event.atMs, index);
     return describe(reader, memory, holding, event, index, isIgnored);
   });
@@ -838,13 +839,31 @@ function applyEvent(reader: Reader, memory: Memory, holding: Holding, event: Rea
 const isCounted = (chain: Chain | undefined, line: Line): boolean =>
   chain?.struck.has(line) === false && !chain.against.has(line);
 
-/** All lines that are held, anew from what was found. */
-function hold(reader: Reader, memory: Memory): Holding {
+/** The one author of whom an event can change what is held. */
+function authorIn(event: ReaderEvent): string | undefined {
+  if (event.kind === "clock" || event.kind === "caught-up") return undefined;
+  if (event.kind !== "found") return event.author;
+  const reading = readLine(event.line);
+  return typeof reading === "string" ? undefined : reading.author;
+}
+
+/** All lines that are held, anew from what was found; those of other authors than this one are as before. */
+function hold(
+  reader: Reader,
+  memory: Memory,
+  earlier: Holding | undefined,
+  changed: string | undefined,
+): Holding {
   const { found, standings } = memory;
   const authors = new Set(found.flatMap(({ reading }) => reading.author ?? []));
   for (const author of standings.keys()) authors.add(author);
   const chains = new Map<string, Chain>();
   for (const author of [...authors].toSorted()) {
+    const chain = author === changed ? undefined : earlier?.chains.get(author);
+    if (chain !== undefined) {
+      chains.set(author, chain);
+      continue;
+    }
     const copies = found
       .map(({ reading }) => reading)
       .filter((reading) => reading.author === author && isSound(reading, reader.wireId));
@@ -855,6 +874,11 @@ function hold(reader: Reader, memory: Memory): Holding {
   for (const one of found) {
     const { author, id, isChained, to } = one.reading;
     if (author === undefined || isChained || loose.has(id)) continue;
+    if (author !== changed && earlier !== undefined) {
+      const known = earlier.loose.find((line) => line.id === id);
+      if (known !== undefined) loose.set(id, known);
+      continue;
+    }
     const keys = pinnedKeys(memory, author);
     const copies = found.filter(({ reading }) => reading.id === id);
     const taken = copies.filter((copy) =>
@@ -874,7 +898,12 @@ function hold(reader: Reader, memory: Memory): Holding {
     });
   }
   const historical = found.filter(({ isHistorical }) => isHistorical);
+  const chained = [...chains.values()].flatMap(({ lines }) => lines);
   return {
+    hasRosterLines: [...chained, ...loose.values()].some((line) => {
+      const modelLine = asModelLine(line);
+      return isLeave(modelLine) || isChange(modelLine);
+    }),
     chains,
     loose: [...loose.values()],
     historical: new Set(historical.map(({ reading }) => reading.id)),
@@ -1039,6 +1068,7 @@ function isKeyOver(chain: Chain, agent: PinnedAgent, line: Line): boolean {
 
 /** The members of the roster in force (next 3.11), as it is without the line and what descends from it. */
 function membersAt({ reader, holding }: Moment, judged: Line | Loose): ReadonlySet<string> {
+  if (!holding.hasRosterLines) return new Set(reader.roster);
   const pinned = {
     wireId: reader.wireId,
     roster: reader.roster,
@@ -1048,30 +1078,27 @@ function membersAt({ reader, holding }: Moment, judged: Line | Loose): ReadonlyS
   const lines = [...holding.chains.values()].flatMap(({ byId, lines: chained }) =>
     chained.filter((line) => !branchOf(byId, line).some(({ id }) => id === judged.id)),
   );
-  const asModelLine = ({ author, id, reading }: Line | Loose, isSigned: boolean): ModelLine => ({
+  const findings = findingsOf(pinned, [...lines, ...holding.loose].map(asModelLine));
+  return new Set(Object.keys(findings.roster.members));
+}
+
+function asModelLine({ author, id, reading, signers }: Line | Loose): ModelLine {
+  const textIn = (key: string): string | undefined => {
+    const value = own(reading.fields, key);
+    return isText(value) ? value : undefined;
+  };
+  return {
     author,
     id,
     seq: reading.seq,
     prev: reading.prev,
-    timestamp: textIn(reading.fields, "timestamp") ?? "",
-    thread: textIn(reading.fields, "correlation_id"),
+    timestamp: textIn("timestamp") ?? "",
+    thread: textIn("correlation_id"),
     type: reading.type,
     to: reading.to,
     body: reading.body,
-    isSigned,
-  });
-  const modelLines = [
-    ...lines.map((line) => asModelLine(line, true)),
-    ...holding.loose.map((line) => asModelLine(line, line.signers.length > 0)),
-  ];
-  // Without a leave or a change the roster is the pinned one, and asking for it would take long.
-  if (!modelLines.some((line) => isLeave(line) || isChange(line))) return new Set(reader.roster);
-  return new Set(Object.keys(findingsOf(pinned, modelLines).roster.members));
-
-  function textIn(fields: JsonObject, key: string): string | undefined {
-    const value = own(fields, key);
-    return isText(value) ? value : undefined;
-  }
+    isSigned: reading.seq !== null || signers.length > 0,
+  };
 }
 
 /** Number 16 of next 2.4; undefined when the line is not dated ahead, or no longer. */
