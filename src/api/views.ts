@@ -4,7 +4,7 @@ import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
 import type { AgentState } from "../protocol/env.ts";
 import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
-import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+import type { SafeMode } from "../protocol/escalations/safe-mode-end.ts";
 import type { MembersView } from "../protocol/members/members-view.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { MailView, Marks } from "../protocol/receipts/mail.ts";
@@ -12,8 +12,7 @@ import type { WaitedFor } from "../protocol/receipts/awaited.ts";
 import type { NewsView } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
 import type { ClaimMode } from "../protocol/claims/claim-line.ts";
-import type { ClaimForecast, ClaimView } from "../protocol/claims/claims-view.ts";
-import type { CheckView } from "../protocol/claims/path-check.ts";
+import type { CheckView, ClaimForecast, ClaimView } from "../protocol/claims/claim-shapes.ts";
 import type { RequestView } from "../protocol/requests/requests-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-text.ts";
@@ -29,12 +28,18 @@ import type { StorageView, TroubleView } from "./troubles.ts";
 
 export type * from "./messages.ts";
 // What the core makes is declared there, once.
-export type { ClaimForecast, ClaimStatus, ClaimView } from "../protocol/claims/claims-view.ts";
-export type { CheckedPath, CheckView, PathBlock } from "../protocol/claims/path-check.ts";
+export type {
+  CheckedPath,
+  CheckView,
+  ClaimForecast,
+  ClaimStatus,
+  ClaimView,
+  PathBlock,
+} from "../protocol/claims/claim-shapes.ts";
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
-export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+export type { SafeMode } from "../protocol/escalations/safe-mode-end.ts";
 export type { MemberChangeView, MemberRow, MembersView } from "../protocol/members/members-view.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
 export type { MailView, Marks } from "../protocol/receipts/mail.ts";

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { CommanderError } from "commander";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
-import { RESUME_COMMAND } from "../protocol/incidents/safe-mode-end.ts";
+import { RESUME_COMMAND } from "../protocol/escalations/safe-mode-end.ts";
 import { readerOf, type Cli } from "./context.ts";
 import { painter, writeExact } from "./output/output.ts";
 import { safeJson, sanitiseLines } from "../framing/sanitise.ts";

@@ -3,7 +3,7 @@ import { DeaddropError } from "../api/errors.ts";
 import type { ClaimForecast, ClaimView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/claims/claim-line.ts";
-import { isOver } from "../protocol/claims/claims-view.ts";
+import { isOver } from "../protocol/claims/claim-shapes.ts";
 import { patternCovers } from "../protocol/decisions/path-match.ts";
 import { SECOND_MS } from "../wire/durations.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";

@@ -1,7 +1,7 @@
 import type { Client } from "../api/client.ts";
 import type { IncidentView } from "../api/views.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
-import { ownSafeModeEnd, safeModeEnd } from "../protocol/incidents/safe-mode-end.ts";
+import { ownSafeModeEnd, safeModeEnd } from "../protocol/escalations/safe-mode-end.ts";
 import { answerSubject, answerTo, incidentNamed, type Parent } from "./naming/parent.ts";
 import { peersOf, recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";

@@ -10,7 +10,7 @@ import {
   type Receipt,
 } from "../protocol/asks/history.ts";
 import { isLeave } from "../protocol/asks/members-change.ts";
-import { field, textField } from "../protocol/body.ts";
+import { booleanField, field, textField } from "../protocol/body.ts";
 import { isJsonArray, parseObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
 import {
   isSamePlace,
@@ -36,7 +36,9 @@ const AUTHOR = "a = (select a from agents where name = ?)";
 const MOST_ROWS = 1_024;
 const MOST_REFUSALS = 64;
 const MOST_BEATS = 16;
-const MOST_LOOSE_ACKS = 64;
+const MOST_LOOSE = 64;
+/** Lines that can answer a message of their thread without naming it. */
+export const REPLY = "type in ('ack', 'proposal', 'feedback', 'decision', 'ship', 'warning')";
 const WORD = `type in (${WORD_TYPES.map((type) => `'${type}'`).join(", ")})`;
 
 /** The lines of a store as the judges of outcomes ask for them. */
@@ -195,17 +197,19 @@ export class StoreHistory implements History {
     return this.#database.all(sql, tip.author, tip.seq, path, datedByMs).map(linkedLine);
   }
 
-  looseAcks(author: string, thread: string): readonly LooseLine[] {
+  looseReplies(author: string, thread: string): readonly LooseLine[] {
     const sql =
-      `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq is null and type = 'ack' ` +
-      `order by lines.n desc limit ${MOST_LOOSE_ACKS}`;
+      `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and ${REPLY} and seq is null ` +
+      `and type in ('ack', 'proposal') order by received desc, lines.n desc limit ${MOST_LOOSE}`;
     return this.#database.all(sql, thread, author).map(looseLine);
   }
 
   receipt({ author, seq, id }: Place): Receipt | undefined {
-    const sql = `select received, live from lines where id_start = ? and id = ? and seq is ? and ${AUTHOR}`;
+    const sql = `select n, received, live from lines where id_start = ? and id = ? and seq is ? and ${AUTHOR}`;
     const row = this.#database.get(sql, idStart(id), idBytes(id), seq, author);
-    return row && { atMs: Number(row["received"]), isLive: row["live"] === 1 };
+    if (row === undefined) return undefined;
+    const atMs = Number(row["received"]);
+    return { n: Number(row["n"]), atMs, isLive: row["live"] === 1 };
   }
 
   /** Whether a place is that of a linked line, or of one that descends from it. */
@@ -267,6 +271,7 @@ function historyLine(row: SqlRow): ReadRow {
     thread: String(row["thread"]),
     type: String(row["type"]),
     to: to === "*" ? ["*"] : readTexts(to),
+    isAckRequired: booleanField(value, "ack_required") === true,
     body: field(value, "body") ?? null,
     isSigned: textField(value, "signature") !== undefined,
   };

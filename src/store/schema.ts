@@ -14,6 +14,10 @@ export const SCHEMA_VERSION = 1;
  * lines up to `judged` have their verdict. `waiting` are lines of chains that are not linked, or not proven to
  * be their author's.
  *
+ * `escalations` has each escalation in force or not, `counts` when it was judged as counting for us, `over`
+ * since nothing follows from it. `claims` are accepted, not released, and end at `ends`. `owed` are lines
+ * that `by` owes an answer to.
+ *
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
  * `fork` of its `parent`. `names` has each place that a line of a chain names, and of a head up to where it is
@@ -54,7 +58,9 @@ create table lines (
 create unique index line_place on lines (a, seq, id) where seq is not null;
 create index line_word on lines (t, a, seq)
   where branch is not null and type in ('proposal', 'request', 'ack', 'correction');
-create index line_loose_ack on lines (t, a, n) where seq is null and type = 'ack';
+create index line_reply on lines (t, a, received)
+  where type in ('ack', 'proposal', 'feedback', 'decision', 'ship', 'warning');
+create index line_release on lines (t, a, seq) where type = 'release';
 create index line_leave on lines (a) where branch is not null and type = 'shutdown';
 create table branches (
   a integer not null,
@@ -131,6 +137,33 @@ create table leftovers (
 create table unread (
   a integer primary key, count integer not null, urgent integer not null, last integer not null
 ) strict;
+create table escalations (
+  n integer primary key,
+  a integer not null,
+  counts integer not null,
+  over integer
+) strict;
+create index escalation_counted on escalations (a, n) where counts = 1;
+create index escalation_open on escalations (n) where counts = 1 and over is null;
+create table claims (
+  n integer primary key,
+  a integer not null,
+  t integer not null,
+  seq integer,
+  ends integer not null
+) strict;
+create index claim_place on claims (a, seq, n);
+create index claim_thread on claims (t, a);
+create index claim_end on claims (ends);
+create table owed (
+  n integer not null,
+  by text not null,
+  t integer not null,
+  kind text not null,
+  due integer not null,
+  primary key (n, by)
+) without rowid, strict;
+create index owed_by on owed (by, t);
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;
 create virtual table words using fts5 (

@@ -2,6 +2,8 @@ import { StorageError } from "../storage/disk/disk.ts";
 import { namingBy, type NamedPlace, type Place } from "../wire/places.ts";
 import { parseObject } from "../wire/json/json.ts";
 import type { History } from "../protocol/asks/history.ts";
+import { ClaimRows } from "./claims.ts";
+import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Chains } from "./chains.ts";
@@ -10,6 +12,7 @@ import { Leftovers } from "./leftovers.ts";
 import { Mail } from "./mail.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { linkHeads } from "./heads.ts";
+import { OwedRows } from "./owed.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 /** A line to hold. */
@@ -112,6 +115,9 @@ export class Store {
   readonly namedKeys: NamedKeys;
   readonly leftovers: Leftovers;
   readonly mail: Mail;
+  readonly claims: ClaimRows;
+  readonly escalations: EscalationRows;
+  readonly owed: OwedRows;
   readonly #database: Database;
   readonly #writer: StoreWriter;
 
@@ -122,6 +128,9 @@ export class Store {
     this.namedKeys = new NamedKeys(database);
     this.leftovers = new Leftovers(database);
     this.mail = new Mail(database);
+    this.claims = new ClaimRows(database);
+    this.escalations = new EscalationRows(database);
+    this.owed = new OwedRows(database);
     this.#writer = new Writer(database);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();

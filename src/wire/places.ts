@@ -26,7 +26,7 @@ const MOST_NAMED = 512;
 const PLACE_FIELDS = {
   acks: "answers",
   about: "about",
-  counters: "answers",
+  counters: "counters",
   decides: "closes",
   corrects: "knows",
   resolves: "resolves",
@@ -74,13 +74,22 @@ export function isChained(place: Place): place is ChainPlace {
 
 /** What a line that names a place does with it: most only show that its author knows it. */
 export type Naming =
-  "closes" | "refuses" | "answers" | "about" | "escalates" | "resolves" | "resumes" | "knows";
+  | "closes"
+  | "refuses"
+  | "answers"
+  | "counters"
+  | "about"
+  | "escalates"
+  | "resolves"
+  | "resumes"
+  | "knows";
 
 /** Lines of other types that name a place so only know it. */
 const NAMING_TYPES: Readonly<Partial<Record<Naming, readonly string[]>>> = {
   closes: ["correction"],
   refuses: ["heartbeat"],
-  answers: ["ack", "proposal"],
+  answers: ["ack"],
+  counters: ["proposal"],
   about: ["ack"],
   escalates: ["incident"],
   resolves: ["incident"],
@@ -183,7 +192,10 @@ function refusedPlace(value: JsonValue): Place | undefined {
 }
 
 /** `[seq, id]` of an author. */
-function pairPlace(author: JsonValue | undefined, pair: JsonValue | undefined): Place | undefined {
+export function pairPlace(
+  author: JsonValue | undefined,
+  pair: JsonValue | undefined,
+): Place | undefined {
   if (!isJsonArray(pair) || pair.length !== 2) return undefined;
   return placeOf(author, pair[0], pair[1]);
 }

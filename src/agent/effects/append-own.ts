@@ -1,8 +1,8 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { awaitsComparison, refusalsOf } from "../../protocol/keys/announcements.ts";
-import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { safeModeEnd, type SafeMode } from "../../protocol/escalations/safe-mode-end.ts";
 import { isState } from "../../trust/tiers.ts";
-import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
+import { maySend, safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";

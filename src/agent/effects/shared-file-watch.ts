@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { dueChanges } from "../../protocol/members/due-changes.ts";
-import { safeModeSignText } from "../../protocol/incidents/safe-mode-end.ts";
+import { safeModeSignText } from "../../protocol/escalations/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readPinned } from "../../storage/private/private-store.ts";

@@ -3,7 +3,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import { asTrouble, type StorageView, type TroubleView } from "../../api/troubles.ts";
 import type { ObligationView, PeerView, SafeMode, StatusView } from "../../api/views.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
-import { ownSafeModeEnd, safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { ownSafeModeEnd, safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import type { SentMessage } from "../../protocol/receipts/sent.ts";
 import { awaitsComparison } from "../../protocol/keys/announcements.ts";

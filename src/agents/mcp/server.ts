@@ -1,5 +1,5 @@
 import { McpServer, type CallToolResult, type RegisteredTool } from "@modelcontextprotocol/server";
-import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";

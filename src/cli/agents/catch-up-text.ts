@@ -5,7 +5,7 @@ import type {
   SentView,
   StatusView,
 } from "../../api/views.ts";
-import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import { askedWords } from "../../framing/asked-words.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { tierNotes } from "../../framing/message-text.ts";

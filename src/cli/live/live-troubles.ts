@@ -4,7 +4,7 @@ import type { TransportView } from "../../api/transport.ts";
 import { asTrouble, type TroubleView } from "../../api/troubles.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
-import { RESUME_COMMAND } from "../../protocol/incidents/safe-mode-end.ts";
+import { RESUME_COMMAND } from "../../protocol/escalations/safe-mode-end.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 
 /** What `doctor` and `status --check` exit with when something is wrong now. */

@@ -1,7 +1,7 @@
 import type { Env } from "../env.ts";
 import { onlinePeers, silentPeers } from "../heartbeats/liveness.ts";
-import { safeModeEnd } from "../incidents/safe-mode-end.ts";
-import { safeMode, type SafeMode } from "../incidents/safe-mode.ts";
+import { safeModeEnd, type SafeMode } from "../escalations/safe-mode-end.ts";
+import { safeMode } from "../incidents/safe-mode.ts";
 import type { State } from "../state.ts";
 import { pendingView } from "../threads/threads-view.ts";
 import type { Matter, NoticeNews, PeerStanding } from "./agent-notice.ts";

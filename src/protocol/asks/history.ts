@@ -9,6 +9,7 @@ export interface HistoryLine {
   readonly type: string;
   /** Handles or `*`; undefined when the line does not say. */
   readonly to: readonly string[] | undefined;
+  readonly isAckRequired: boolean;
   readonly body: JsonValue;
 }
 
@@ -34,6 +35,8 @@ export type HeadShows = "taken_in" | "read";
 
 /** When we took a line in, milliseconds of Unix time. It is not live when it was there before we were. */
 export interface Receipt {
+  /** Counts lines in the order in which they were taken in. */
+  readonly n: number;
   readonly atMs: number;
   readonly isLive: boolean;
 }
@@ -82,8 +85,8 @@ export interface History {
   isKnown(tip: ChainPlace, line: Place): boolean;
   /** Beats on the branch of a linked line, itself included, dated by then; a few, the last first. */
   lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[];
-  /** Acks of an author in no chain in a thread; a few, the last first. */
-  looseAcks(author: string, thread: string): readonly LooseLine[];
+  /** Acks and proposals of an author in a thread that are in no chain; a few, the last first. */
+  looseReplies(author: string, thread: string): readonly LooseLine[];
   /** Of the reader alone: no outcome follows from it. */
   receipt(place: Place): Receipt | undefined;
 }

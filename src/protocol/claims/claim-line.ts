@@ -10,13 +10,7 @@ export type ClaimMode = (typeof CLAIM_MODES)[number];
 
 /** What a line is to claims. Spec 3.7. */
 export type ClaimLine =
-  | {
-      readonly is: "claim";
-      readonly paths: readonly string[];
-      readonly mode: ClaimMode;
-      readonly ttlMs: number;
-      readonly reason: string | undefined;
-    }
+  | ({ readonly is: "claim" } & ClaimWords)
   /** All claims of its author with the same correlation id in that log end. */
   | { readonly is: "release" }
   /** What an addressee says of a claim. Of several answers the last counts. */
@@ -46,10 +40,23 @@ export function claimLine({ type, body }: Message): ClaimLine | undefined {
     const grants = booleanField(body, "approve") !== false;
     return { is: "answer", claim, grants, reason: reasonIn(body) };
   }
-  if (type !== "claim" || claimProblem(body) !== undefined) return undefined;
+  const says = type === "claim" ? readClaim(body) : undefined;
+  return says && { is: "claim", ...says };
+}
+
+/** What a claim says. */
+export interface ClaimWords {
+  readonly paths: readonly string[];
+  readonly mode: ClaimMode;
+  readonly ttlMs: number;
+  readonly reason: string | undefined;
+}
+
+/** Undefined for a body that claims nothing. Spec of the next wire, 3.7. */
+export function readClaim(body: JsonValue): ClaimWords | undefined {
+  if (claimProblem(body) !== undefined) return undefined;
   const ttlSeconds = countField(body, "ttl_seconds");
   return {
-    is: "claim",
     paths: textsField(body, "paths") ?? [],
     mode: modeOf(body) ?? "exclusive",
     ttlMs: ttlSeconds === undefined ? DEFAULT_CLAIM_TTL_MS : ttlSeconds * SECOND_MS,

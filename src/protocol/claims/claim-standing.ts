@@ -5,6 +5,7 @@ import { domainsOwned, type Domains, type Env } from "../env.ts";
 import { authorHolds } from "../logs/author-holds.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { authorTier } from "../routing.ts";
+import type { GrantStatus } from "./claim-shapes.ts";
 import { allClaims, isLiveClaim, type Claim, type ClaimsState } from "./claims-state.ts";
 
 /** How a claim and another one that overlaps it get on, without an owner of the paths. Spec 3.7. */
@@ -18,7 +19,7 @@ export interface Rival {
 export interface Grant {
   readonly domain: string;
   readonly owner: string;
-  readonly says: "granted" | "denied" | "waiting";
+  readonly says: GrantStatus;
 }
 
 /** What the reader of logs makes of claims now. */

@@ -1,6 +1,6 @@
 import { domainsOwned, type Env } from "../env.ts";
 import { authorTier, isVerified } from "../routing.ts";
-import type { ClaimMode } from "./claim-line.ts";
+import type { ClaimForecast, ClaimStatus, ClaimView } from "./claim-shapes.ts";
 import {
   grantsOf,
   liveClaims,
@@ -10,43 +10,6 @@ import {
   type Grant,
 } from "./claim-standing.ts";
 import { allClaims, claimEndMs, isLiveClaim, type Claim } from "./claims-state.ts";
-
-/**
- * `held`; `waiting` for a domain's owner, or `denied` by one; `lost` to a claim that its
- * author knew of, or `contested` with one; over: `released`, `expired`; `void`: its author may not
- * claim any more.
- */
-export type ClaimStatus =
-  "held" | "waiting" | "denied" | "lost" | "contested" | "released" | "expired" | "void";
-
-/** One claim, as `deaddrop claims` prints it. It is our own view of it. Spec 3.7. */
-export interface ClaimView {
-  event_id: string;
-  correlation_id: string;
-  from: string;
-  /** Whom it binds. */
-  to: string[];
-  paths: string[];
-  mode: ClaimMode;
-  reason: string | null;
-  status: ClaimStatus;
-  /** The claims that it lost to or is contested with. */
-  against: { event_id: string; from: string }[];
-  /** The owners of the domains that it touches, and what they say. */
-  owners: { domain: string; owner: string; says: Grant["says"] }[];
-  /** ISO 8601. */
-  since: string;
-  /** When it ends by itself, by our clock. */
-  until: string;
-}
-
-/** What a claim would meet if we sent it now. Spec 3.7. */
-export interface ClaimForecast {
-  /** The claims to which it would lose, or with which it would be contested. */
-  against: { event_id: string; from: string; paths: string[]; until: string }[];
-  /** The owners who are asked, each with the domain. */
-  owners: { domain: string; owner: string }[];
-}
 
 /** By the rules for claims that are there: it is compared as the newest one of ours. */
 export function forecastClaim(
@@ -69,11 +32,6 @@ export function forecastClaim(
     })),
     owners: grantsOf(claim, domains).map(({ domain, owner }) => ({ domain, owner })),
   };
-}
-
-/** Whether a claim has ended, whatever else it was. */
-export function isOver({ status }: Pick<ClaimView, "status">): boolean {
-  return status === "released" || status === "expired";
 }
 
 /** All that are remembered, oldest first. */

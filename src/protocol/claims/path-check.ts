@@ -1,50 +1,11 @@
 import { decisionsView } from "../decisions/decisions-view.ts";
 import { pathMatcher } from "../decisions/path-match.ts";
 import type { SignedDecision } from "../decisions/record/decision-record.ts";
+import type { CheckedPath, CheckView, PathBlock } from "./claim-shapes.ts";
 import { claimEndMs, type Claim } from "./claims-state.ts";
 import { domainsOwned, type Env } from "../env.ts";
 import type { State } from "../state.ts";
 import { liveClaims, rivalsOf, type ClaimFacts } from "./claim-standing.ts";
-
-/** Why we should not edit a path now. */
-export type PathBlock =
-  /** Another agent's domain, and no decision in force that both agreed to touches it. Spec 3.6. */
-  | { readonly kind: "domain"; readonly domain: string; readonly owner: string }
-  /** Another agent claims it for itself alone. Spec 3.7. */
-  | {
-      readonly kind: "claim";
-      readonly from: string;
-      readonly event_id: string;
-      /** ISO 8601: when the claim ends by itself, by our clock. */
-      readonly until: string;
-      readonly reason: string | null;
-    };
-
-/**
- * `own`: our domain; `covered`: another's, and a decision in force touches it or its owner has granted
- * our claim; `free`: nobody's;
- * `blocked`: by each of `blocked_by`.
- */
-export interface CheckedPath {
-  /** As it was asked: relative to the folder that the paths of domains begin at, with `/`. */
-  path: string;
-  verdict: "own" | "covered" | "free" | "blocked";
-  /** Names of the domains that it is in. */
-  domains: string[];
-  /** Ids of the decisions that cover it. */
-  decisions: string[];
-  /** Event ids of claims of ours that its domain's owner has granted. */
-  claims: string[];
-  blocked_by: PathBlock[];
-}
-
-/** What we may edit, as `deaddrop check` and the git hooks ask it. Spec 3.6, 3.7. */
-export interface CheckView {
-  handle: string;
-  /** Logs that are not read to their end: what they hold may change a verdict. */
-  behind: string[];
-  paths: CheckedPath[];
-}
 
 /** What we may edit of those paths now. Domains are those of the pinned configuration. */
 export function checkPaths(

@@ -18,7 +18,7 @@ import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
-import { safeModeEnd, SHOWN_ID } from "./safe-mode-end.ts";
+import { safeModeEnd, SHOWN_ID } from "../escalations/safe-mode-end.ts";
 
 /** Lines mirrored at once; the rest follow when these are written. */
 const MIRROR_AT_ONCE = 16;

@@ -5,6 +5,7 @@ import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
+import type { SafeMode } from "../escalations/safe-mode-end.ts";
 import { DAY_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /** Spec 3.5: an author's next escalation counts only so long after the last that was honoured. */
@@ -27,19 +28,6 @@ const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
   "agent_card",
   "shutdown",
 ]);
-
-/** Why a daemon is in safe mode, as `deaddrop status` prints it. */
-export interface SafeMode {
-  active: boolean;
-  /** The second beat's own date. */
-  since: string;
-  /** Who raised the incident, and can end safe mode for all. */
-  author: string;
-  incident_id: string;
-  escalation_id: string;
-  /** The addressee that did not ack. */
-  of: string;
-}
 
 export function isGrave(incident: Pick<Incident, "severity">): boolean {
   return incident.severity === "high" || incident.severity === "critical";

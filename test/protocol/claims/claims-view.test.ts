@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 import { contestedBy, isContested } from "../../../src/protocol/claims/claim-conflicts.ts";
-import {
-  claimsView,
-  forecastClaim,
-  isOver,
-  type ClaimStatus,
-} from "../../../src/protocol/claims/claims-view.ts";
+import { isOver, type ClaimStatus } from "../../../src/protocol/claims/claim-shapes.ts";
+import { claimsView, forecastClaim } from "../../../src/protocol/claims/claims-view.ts";
 import { checkPaths } from "../../../src/protocol/claims/path-check.ts";
 import { apply } from "../../../src/protocol/core.ts";
 import { emptyState } from "../../../src/protocol/state.ts";

@@ -4,7 +4,7 @@ import { shortId } from "../../../framing/short-id.ts";
 import { withNote, type Prepared } from "../../../sending/prepared.ts";
 import { pathsGiven } from "../project-here.ts";
 import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
-import { isOver } from "../../../protocol/claims/claims-view.ts";
+import { isOver } from "../../../protocol/claims/claim-shapes.ts";
 import { cut, fitting } from "../peer-words.ts";
 import { flag, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { ClaimStatus, ClaimView } from "../../../api/views.ts";
-import { isOver } from "../../../protocol/claims/claims-view.ts";
+import { isOver } from "../../../protocol/claims/claim-shapes.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Style } from "../../output/output.ts";

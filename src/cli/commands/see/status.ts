@@ -3,7 +3,7 @@ import type { AgentState, StatusChange } from "../../../api/client.ts";
 import type { RoundView } from "../../../api/rounds.ts";
 import type { NotWokenView, ToolSessionView } from "../../../api/tool-sessions.ts";
 import type { ParkedView, StatusView } from "../../../api/views.ts";
-import { safeModeEnd, type Reader } from "../../../protocol/incidents/safe-mode-end.ts";
+import { safeModeEnd, type Reader } from "../../../protocol/escalations/safe-mode-end.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";

@@ -1,4 +1,15 @@
-import type { SafeMode } from "./safe-mode.ts";
+/** Why a daemon is in safe mode, as `deaddrop status` prints it. */
+export interface SafeMode {
+  active: boolean;
+  /** The second beat's own date. */
+  since: string;
+  /** Who raised the incident, and can end safe mode for all. */
+  author: string;
+  incident_id: string;
+  escalation_id: string;
+  /** The addressee that did not ack. */
+  of: string;
+}
 
 /**
  * Who reads it. Only an operator is given the operator's command: an agent is told that its operator

@@ -1,0 +1,164 @@
+import { readAsk, readClose } from "../protocol/asks/ask-line.ts";
+import type { History, HistoryLine, Receipt } from "../protocol/asks/history.ts";
+import {
+  answeringOf,
+  looseAnswer,
+  obligationOf,
+  type ObligationFacts,
+  type ObligationKind,
+} from "../protocol/owed/obligation.ts";
+import { isChained, type Naming, type Place } from "../wire/places.ts";
+import type { Database } from "./database.ts";
+import { REPLY } from "./history.ts";
+import { idBytes, idStart, idText } from "./ids.ts";
+
+/** A line that somebody owes an answer to. */
+export interface OwedAnswer {
+  /** Of the line, in the order in which lines were taken in. */
+  readonly n: number;
+  readonly place: Place;
+  readonly by: string;
+  readonly kind: ObligationKind;
+  readonly sinceMs: number;
+  readonly dueMs: number;
+}
+
+type Facts = Omit<ObligationFacts, "receivedMs"> & { readonly self: string };
+
+const ANSWERS: readonly Naming[] = ["answers", "about", "counters"];
+const FEW = { from: "first", limit: 16 } as const;
+
+/**
+ * What our agent owes others and they owe it, emptied by answers in whatever order lines come. Changes belong
+ * into a transaction. Spec of the next wire, 3.3.
+ */
+export class OwedRows {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Of a line that is linked since, or was taken in and is in no chain. */
+  take(history: History, place: Place, facts: Facts): void {
+    const line = history.linked(place) ?? history.loose(place);
+    const receipt = history.receipt(place);
+    if (line === undefined || receipt === undefined || line.type === "heartbeat") return;
+    this.#fill(history, line, receipt, facts);
+    this.#empty(history, line, receipt);
+  }
+
+  /** What an agent owes of that which is mail to it; by the order in which it was taken in. */
+  owedBy(self: string, after: number, limit: number): readonly OwedAnswer[] {
+    return this.#list("by = ? and verdict = 'mail'", self, after, limit);
+  }
+
+  /** What others owe an agent. */
+  owedTo(self: string, after: number, limit: number): readonly OwedAnswer[] {
+    return this.#list("name = ?", self, after, limit);
+  }
+
+  /** One that is no member any more owes nothing, and is owed nothing. */
+  forgive(handle: string): void {
+    const sql =
+      "delete from owed where by = ? or exists (select 1 from lines join agents using (a) where lines.n = owed.n and name = ?)";
+    this.#database.run(sql, handle, handle);
+  }
+
+  #fill(history: History, line: HistoryLine, receipt: Receipt, facts: Facts): void {
+    const obligation = obligationOf(line, { ...facts, receivedMs: receipt.atMs });
+    if (obligation === undefined) return;
+    const { kind, by, dueMs } = obligation;
+    const ours = by.filter((handle) => [handle, line.place.author].includes(facts.self));
+    for (const handle of ours) {
+      if (this.#isAnswered(history, line, receipt, kind, handle)) continue;
+      this.#database.run(
+        "insert or ignore into owed (n, by, t, kind, due) values (?, ?, (select t from lines where n = ?), ?, ?)",
+        ...[receipt.n, handle, receipt.n, kind, Math.round(dueMs(handle))],
+      );
+    }
+  }
+
+  /** Whether an answer was taken in before the line that it answers. */
+  #isAnswered(
+    history: History,
+    { place, thread }: HistoryLine,
+    { n, atMs }: Receipt,
+    kind: ObligationKind,
+    by: string,
+  ): boolean {
+    const isNamed = ANSWERS.some((naming) => history.namers(by, naming, place, FEW).length > 0);
+    const isClosed =
+      !isChained(place) &&
+      history.namers(by, "closes", place, FEW).some((line) => readClose(line) !== undefined);
+    if (isNamed || isClosed) return true;
+    const isLoosely = history.looseReplies(by, thread).some((reply) => {
+      const how = looseAnswer(reply, place);
+      const isLater = (history.receipt(reply.place)?.atMs ?? 0) >= atMs;
+      return how === "by_name" || (how === "bare" && isLater);
+    });
+    if (isLoosely || kind === "ask" || kind === "incident") return isLoosely;
+    const types = kind === "message" ? "and type in ('ack', 'proposal')" : "";
+    const sql =
+      `select n from lines where t = (select t from lines where n = ?) and ${REPLY} ${types} ` +
+      "and a = (select a from agents where name = ?) and received >= ? and (branch is not null or seq is null) limit 1";
+    return this.#database.get(sql, n, by, atMs) !== undefined;
+  }
+
+  #empty(history: History, line: HistoryLine, { n, atMs }: Receipt): void {
+    const { places, ids, inThread, ends } = answeringOf(line);
+    const by = line.place.author;
+    for (const { author, seq, id } of places) {
+      const sql =
+        "delete from owed where by = ? and n = (select n from lines where id_start = ? and id = ? and seq is ? " +
+        "and a = (select a from agents where name = ?))";
+      this.#database.run(sql, by, idStart(id), idBytes(id), seq, author);
+    }
+    for (const id of ids) {
+      const sql =
+        "delete from owed where by = ? and t = (select t from lines where n = ?) " +
+        "and n in (select n from lines where id_start = ? and id = ?)";
+      this.#database.run(sql, by, n, idStart(id), idBytes(id));
+    }
+    if (inThread.length > 0) {
+      const sql =
+        "delete from owed where by = ? and t = (select t from lines where n = ?) " +
+        "and kind in (select value from json_each(?)) " +
+        "and exists (select 1 from lines where lines.n = owed.n and received <= ?)";
+      this.#database.run(sql, by, n, JSON.stringify(inThread), atMs);
+    }
+    if (ends !== undefined) this.#end(history, line, ends.place, ends.by);
+  }
+
+  /** The author of an ask ends it, or resolves an incident. */
+  #end(history: History, line: HistoryLine, place: Place, of: string | undefined): void {
+    const ended = history.receipt(place);
+    const asked = history.linked(place) ?? history.loose(place);
+    if (ended === undefined || asked === undefined) return;
+    const ask = readAsk(asked);
+    if (ask !== undefined && asked.thread !== line.thread) return;
+    // The end of a request says of which party, unless there is only one.
+    const isForOne = ask?.is === "request" && !ask.isVoid;
+    if (isForOne && of === undefined && ask.parties?.length !== 1) return;
+    const sql = "delete from owed where n = ? and by = coalesce(?, by)";
+    this.#database.run(sql, ended.n, isForOne ? (of ?? null) : null);
+  }
+
+  #list(where: string, self: string, after: number, limit: number): readonly OwedAnswer[] {
+    const sql =
+      "select owed.n as n, by, kind, due, seq, id, received, name from owed join lines using (n) " +
+      `join agents using (a) where ${where} and owed.n > ? order by owed.n, by limit ?`;
+    return this.#database.all(sql, self, after, limit).map((row) => ({
+      n: Number(row["n"]),
+      place: {
+        author: String(row["name"]),
+        seq: row["seq"] === null ? null : Number(row["seq"]),
+        id: idText(row["id"]),
+      },
+      by: String(row["by"]),
+      kind: row["kind"] as ObligationKind,
+      sinceMs: Number(row["received"]),
+      dueMs: Number(row["due"]),
+    }));
+  }
+}
