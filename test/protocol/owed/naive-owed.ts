@@ -1,11 +1,7 @@
 // Obligations written from the text of 3.3 (docs/spec/next), over a list of lines that are all linked.
-import { isJsonArray, isJsonObject, type JsonValue } from "../../../src/wire/json/json.ts";
+import { isJsonArray } from "../../../src/wire/json/json.ts";
+import { fieldOf, isPlaceOf } from "../../support/naive-held.ts";
 import type { TimedLine } from "../../support/timed-lines.ts";
-
-const fieldOf = ({ body }: TimedLine, name: string): JsonValue | undefined =>
-  isJsonObject(body) ? body[name] : undefined;
-const isPlaceOf = (value: JsonValue | undefined, line: TimedLine): boolean =>
-  JSON.stringify(value) === JSON.stringify([line.author, line.seq, line.id]);
 
 /** `who number-of-the-line` of what an agent owes and is owed, in the order of the alphabet. */
 export function naiveOwed(
