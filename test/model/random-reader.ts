@@ -130,9 +130,24 @@ export function randomReading(seed: number, options: RandomOptions): RandomReadi
   }
 
   function say(author: Author, type = pick(TYPES), fields = someFaults()): SignedLine {
-    const said = author.writer.say(type, { to: someTo(), ...fields });
+    const names = chance(0.3) ? someNames() : {};
+    const said = author.writer.say(type, { to: someTo(), ...names, ...fields });
     put(author, said);
     return said;
+  }
+
+  /** What a line names: places of others, and now and then one that nobody wrote. */
+  function someNames(): Readonly<Record<string, unknown>> {
+    const author = pick(authors);
+    const line = chance(0.1) ? { seq: 3, id: "0".repeat(64) } : pick([...author.said, null]);
+    if (line === null || line.seq === null) return {};
+    const place = [author.handle, line.seq, line.id];
+    return pick([
+      { body: { heads: { [author.handle]: [line.seq, line.id, 0] } } },
+      { body: { acks: place, approve: true } },
+      { body: { resumes: [place, "none"] } },
+      { body: { refused: [[author.handle, line.seq, line.seq, line.id, "log_forked"]] } },
+    ]);
   }
 
   const chainOf = ({ said }: Author): readonly SignedLine[] =>

@@ -302,6 +302,7 @@ describe("forks (next 1.6)", () => {
       whole: place(s1),
       forkAt: 2,
       forked: ids(s2, s2x).toSorted(),
+      tookSecond: s2x.id,
       heldFor: "fork",
     });
     expect(words(forked, lines)).toEqual(["mail", "mail", "waits fork", "waits fork"]);
@@ -420,6 +421,38 @@ describe("revoked keys (next 1.6, 2.5)", () => {
     const reader = withScribe([key(1), key(2)]);
     const expected = last(reader, foundAll([s1, s2, thief[0] ?? s1, line]));
     expect(expected.authors["scribe"]).toMatchObject({ struck: [], forkAt: 3 });
+  });
+});
+
+describe("wants (next 3.2.4)", () => {
+  const scribe = new LineWriter("scribe");
+  const s1 = scribe.say("ship");
+  const s2 = scribe.say("ship");
+  const s3 = scribe.say("ship");
+  scribe.goBackTo(s1);
+  const s2x = scribe.say("ship", { subject: "no" });
+  const wants = (lines: readonly SignedLine[]): unknown => last(forge(), foundAll(lines)).wants;
+
+  it("are the lines before what is ahead of a gap", () => {
+    expect(wants([s1, s3])).toEqual([{ author: "scribe", first: 2, last: 2, id: s2.id }]);
+    expect(wants([s1, s2, s3])).toEqual([]);
+  });
+
+  it("are what another author names, also of another branch", () => {
+    const ann = new LineWriter("ann");
+    const beat = ann.say("heartbeat", { body: { heads: { scribe: [3, s3.id, 0] } } });
+    expect(wants([beat])).toEqual([{ author: "scribe", first: 1, last: 3, id: s3.id }]);
+    const refused = [["scribe", 2, 2, s2x.id, "log_forked"]];
+    const telling = ann.say("heartbeat", { body: { refused } });
+    expect(wants([beat, telling, s1, s2, s3])).toEqual([
+      { author: "scribe", first: 2, last: 2, id: s2x.id },
+    ]);
+  });
+
+  it("are nothing that only an unchained line names", () => {
+    const body = { heads: { scribe: [3, s3.id, 0] } };
+    const beat = found(new LineWriter("ann").sayLoose("heartbeat", { body }), 1, ANN_TO_FORGE);
+    expect(last(forge(), [beat]).wants).toEqual([]);
   });
 });
 

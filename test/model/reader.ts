@@ -19,7 +19,7 @@ import {
   verifySignature,
 } from "../../src/wire/signature.ts";
 import { parseTimestamp } from "../../src/wire/timestamp.ts";
-import { findingsOf, isChange, isLeave, type ModelLine } from "./model.ts";
+import { findingsOf, isChange, isLeave, placesNamedBy, type ModelLine } from "./model.ts";
 
 // --- Input ---
 
@@ -155,6 +155,14 @@ export interface ExpectedLine {
   readonly isVerified: boolean;
 }
 
+/** Lines `first` to `last` of the branch that ends at the last place (next 3.2.4). */
+export interface Want {
+  readonly author: string;
+  readonly first: number;
+  readonly last: number;
+  readonly id: string;
+}
+
 /** What is held of the chain of one author. Ids are sorted by `seq`, then by themselves. */
 export interface ExpectedAuthor {
   readonly authentic: readonly string[];
@@ -167,6 +175,8 @@ export interface ExpectedAuthor {
   /** The lowest `seq` of an undecided fork, and the lines there. */
   readonly forkAt: number | null;
   readonly forked: readonly string[];
+  /** Which of them the reader took second, and names in `refused`; null when it took them together. */
+  readonly tookSecond: string | null;
   readonly heldFor: "fork" | "revoked" | null;
 }
 
@@ -181,6 +191,8 @@ export interface Expected {
   readonly delivered: readonly string[];
   /** What heads show once everything refused was named (next 3.2.2), without `read`. */
   readonly heads: Readonly<Record<string, SeqId>>;
+  /** What is wanted once all carriers were read to their end, without the limits of next 3.2.4; sorted. */
+  readonly wants: readonly Want[];
 }
 
 const MINUTE_MS = 60_000;
@@ -697,7 +709,10 @@ interface Memory {
   readonly standings: Map<string, Standing>;
   readonly verdicts: Map<string, Verdict>;
   /** When a line was first held: its receipt time (next 2.4), and the order of unchained lines. */
-  readonly receipts: Map<string, { readonly atMs: number; readonly order: number }>;
+  readonly receipts: Map<
+    string,
+    { readonly atMs: number; readonly event: number; readonly order: number }
+  >;
   /** Since when lines of an author are ahead of a gap. */
   readonly gapSince: Map<string, number>;
   /** When the author's last wait for the clock began, and in which wait a line is. */
@@ -942,7 +957,7 @@ function judgeAll(
   const lines = [...chains.values()].flatMap((chain) => chain.lines);
   for (const { id } of [...lines, ...loose]) {
     if (!memory.receipts.has(id))
-      memory.receipts.set(id, { atMs: nowMs, order: memory.receipts.size });
+      memory.receipts.set(id, { atMs: nowMs, event, order: memory.receipts.size });
   }
   for (const chain of chains.values()) {
     const { author, lines: chained, linked } = chain;
@@ -1203,6 +1218,7 @@ function describe(
         return head === undefined ? [] : [[chain.author, [head.seq, head.id] as const]];
       }),
     ),
+    wants: wantsOf(reader, holding),
   };
 }
 
@@ -1233,6 +1249,7 @@ function sortByAuthor(lines: readonly (readonly [string, ExpectedLine])[]): read
 
 function describeChain(memory: Memory, chain: Chain): ExpectedAuthor {
   const { author, lines, linked, struck, against, whole, forkAt } = chain;
+  const forked = lines.filter((line) => line.seq === forkAt && isCounted(chain, line));
   const isHeld = standingOf(memory, author).heldAfter !== undefined;
   return {
     authentic: idsOf(lines),
@@ -1242,7 +1259,8 @@ function describeChain(memory: Memory, chain: Chain): ExpectedAuthor {
     against: idsOf(against),
     whole: whole === undefined ? null : [whole.seq, whole.id],
     forkAt,
-    forked: idsOf(lines.filter((line) => line.seq === forkAt && isCounted(chain, line))),
+    forked: idsOf(forked),
+    tookSecond: tookSecond(memory, forked),
     heldFor: isHeld ? "revoked" : forkAt === null ? null : "fork",
   };
 }
@@ -1257,4 +1275,31 @@ function headOf(reader: Reader, memory: Memory, { whole, byId }: Chain): Line | 
     head = line;
   }
   return head;
+}
+
+/** Of a line with another `prev` than the last one of `whole`, its like is not held: it came second itself. */
+function tookSecond(memory: Memory, forked: readonly Line[]): string | null {
+  const eventOf = ({ id }: Line): number => memory.receipts.get(id)?.event ?? 0;
+  const byEvent = forked.toSorted((a, b) => eventOf(a) - eventOf(b));
+  const [first, second, third] = byEvent;
+  if (first === undefined || second === undefined) return first?.id ?? null;
+  const isAlone = third === undefined || eventOf(third) > eventOf(second);
+  return eventOf(second) > eventOf(first) && isAlone ? second.id : null;
+}
+
+/** Places that authentic lines name, or have as `prev`, and that are not held (next 3.2.4). */
+function wantsOf(reader: Reader, { chains }: Holding): readonly Want[] {
+  const wants = new Map<string, Want>();
+  const lines = [...chains.values()].flatMap((chain) => chain.lines);
+  for (const line of lines) {
+    const prev = line.prev === null ? [] : [[line.author, line.seq - 1, line.prev] as const];
+    for (const [author, seq, id] of [...placesNamedBy(asModelLine(line)), ...prev]) {
+      if (seq === null || author === reader.handle) continue;
+      if (chains.get(author)?.byId.get(id)?.seq === seq) continue;
+      const wholeSeq = chains.get(author)?.whole?.seq ?? 0;
+      const first = seq > wholeSeq ? wholeSeq + 1 : seq;
+      wants.set(`${author} ${seq} ${id}`, { author, first, last: seq, id });
+    }
+  }
+  return [...wants].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, want]) => want);
 }
