@@ -1,17 +1,23 @@
-import {
-  MOST_WORDS,
-  WORD_TYPES,
-  type Few,
-  type HeadShows,
-  type History,
-  type HistoryLine,
-  type LinkedLine,
-  type LooseLine,
-  type Receipt,
+import type {
+  Answered,
+  AskKey,
+  AskName,
+  Few,
+  HeadShows,
+  History,
+  HistoryLine,
+  LinkedLine,
+  LooseLine,
+  Receipt,
+  StandingClose,
+  Standing,
+  Take,
 } from "../protocol/asks/history.ts";
-import { isLeave } from "../protocol/asks/members-change.ts";
-import { booleanField, field, textField } from "../protocol/body.ts";
+import type { Verdict } from "../protocol/asks/verdict.ts";
+import { booleanField, field, textField, textsField } from "../protocol/body.ts";
+import { isHandle } from "../wire/handle.ts";
 import { isJsonArray, parseObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
+import { MAX_RECIPIENTS } from "../wire/limits.ts";
 import {
   isSamePlace,
   readRefused,
@@ -20,10 +26,20 @@ import {
   type Place,
   type RefusedLines,
 } from "../wire/places.ts";
-import { findBranch, findPath, isOnPath, ON_PATH, pathJson, type Path } from "./branches.ts";
+import {
+  findPath,
+  isOnPath,
+  ON_PATH,
+  partsBehind,
+  pathJson,
+  pathTo,
+  tipAt,
+  type Path,
+  type Tip,
+} from "./branches.ts";
 import type { Database, SqlRow } from "./database.ts";
-import { idBytes, idStart, idText } from "./ids.ts";
 import { findHead, hasHead } from "./heads.ts";
+import { idBytes, idStart, idText } from "./ids.ts";
 
 const LINE =
   "select lines.n, seq, id, prev, branch, type, bytes, agents.name as author, threads.name as thread " +
@@ -39,7 +55,16 @@ const MOST_BEATS = 16;
 const MOST_LOOSE = 64;
 /** Lines that can answer a message of their thread without naming it. */
 export const REPLY = "type in ('ack', 'proposal', 'feedback', 'decision', 'ship', 'warning')";
-const WORD = `type in (${WORD_TYPES.map((type) => `'${type}'`).join(", ")})`;
+/** From the places that an author names to the lines in which it does. */
+const NAMED = "from names cross join lines using (n) where names.a = ? and of = ?";
+const ON_PART = "and lines.branch = ? and lines.seq <= ?";
+const CLOSE =
+  "select v.n, v.outcome, v.state, lines.seq, lines.id, agents.name as author " +
+  "from verdicts v join lines using (n) join agents using (a) where v.subject = 'close' and";
+/** Closes that prove nothing which are named. */
+const MOST_UNPROVED = 16;
+/** Of an agent with more leaves, each point is looked for by itself. */
+const FEW_LEAVES = 64;
 
 /** The lines of a store as the judges of outcomes ask for them. */
 export class StoreHistory implements History {
@@ -63,67 +88,177 @@ export class StoreHistory implements History {
     return row === undefined ? undefined : looseLine(row);
   }
 
+  /** A line by its `n`: in a chain when it is linked, else outside of any. */
+  line(n: number): LinkedLine | LooseLine {
+    const row = this.#database.get(`${LINE} where lines.n = ?`, n);
+    if (row === undefined) throw new Error(`line ${n} is not held`);
+    return row["seq"] === null ? looseLine(row) : linkedLine(row);
+  }
+
   descends(newer: ChainPlace, older: ChainPlace): boolean {
     if (newer.author !== older.author || newer.seq <= older.seq) return false;
-    const branch = findBranch(this.#database, older);
-    return branch !== undefined && isOnPath(findPath(this.#database, newer), older.seq, branch);
+    const tip = tipAt(this.#database, older);
+    return (
+      tip !== undefined &&
+      this.#path(newer).some(({ branch, seq }) => branch === tip.branch && tip.seq <= seq)
+    );
   }
 
-  words(tip: ChainPlace, thread: string): readonly LinkedLine[] {
+  standing(tip: ChainPlace, thread: string): Standing {
+    const t = this.#thread(thread);
     const sql =
-      `${LINE} where t = (select t from threads where name = ?) and ${AUTHOR} and seq <= ? and ${WORD} ` +
-      `and branch is not null and ${ON_PATH} order by seq, n limit ?`;
-    const path = pathJson(findPath(this.#database, tip));
-    return this.#database
-      .all(sql, thread, tip.author, tip.seq, path, MOST_WORDS + 1)
-      .map(linkedLine);
+      "select nth, asks, stands, stands_seq, stands_id from thread_words " +
+      "where t = ? and a = ? and branch = ? and seq <= ? order by seq desc limit 1";
+    const row = this.#first(tip, ({ a, branch, seq }) =>
+      this.#database.get(sql, t, a, branch, seq),
+    );
+    if (row === undefined) return { words: 0, asks: 0, position: undefined };
+    return { words: Number(row["nth"]), asks: Number(row["asks"]), position: stands(row) };
   }
 
-  known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[] {
-    const path = findPath(this.#database, tip);
+  lastAnswer(tip: ChainPlace, { thread, place, is }: AskName): Answered | undefined {
+    const t = this.#thread(thread);
     const sql =
-      "select distinct lines.seq as seq, lines.branch as branch, of_seq, of_id from names join lines using (n) " +
-      "where names.a = (select a from agents where name = ?) and of = ? and of_seq > ? and lines.seq <= ? " +
-      "and branch is not null order by of_seq, of_id";
-    return this.#database
-      .all(sql, tip.author, party, above, tip.seq)
-      .filter((row) => isRowOnPath(path, row))
-      .map((row) => ({ author: party, seq: Number(row["of_seq"]), id: idText(row["of_id"]) }));
+      "select n, approves from answers where t = ? and a = ? and branch = ? and of_id = ? and type = ? " +
+      "and seq <= ? and of = ? and of_seq is ? order by seq desc limit 1";
+    const id = idBytes(place.id);
+    const row = this.#first(tip, ({ a, branch, seq }) =>
+      this.#database.get(sql, t, a, branch, id, is, seq, place.author, place.seq),
+    );
+    if (row === undefined) return undefined;
+    return { place: this.#placeOf(Number(row["n"])), approves: row["approves"] === 1 };
   }
 
-  closes(author: string, ask: Place): readonly LinkedLine[] {
-    return this.namers(author, "closes", ask, { from: "first", limit: -1 });
+  takenBefore(word: ChainPlace): Take | undefined {
+    const sql =
+      "select before.n, before.stands, before.stands_seq, before.stands_id from lines " +
+      "join thread_words using (n) join thread_words before on before.n = thread_words.other " +
+      "where lines.a = (select a from agents where name = ?) and lines.seq = ? and lines.id = ?";
+    const row = this.#database.get(sql, word.author, word.seq, idBytes(word.id));
+    const takes = row === undefined ? undefined : stands(row);
+    return takes === undefined ? undefined : { word: this.#placeOf(Number(row?.["n"])), takes };
+  }
+
+  takeCounts(word: ChainPlace): Verdict {
+    const sql =
+      "select state from verdicts join lines using (n) where subject = 'take' " +
+      "and lines.a = (select a from agents where name = ?) and lines.seq = ? and lines.id = ?";
+    const state = this.#database.get(sql, word.author, word.seq, idBytes(word.id))?.["state"];
+    if (state === "no") return "no";
+    return state === undefined || state === "yes" ? "yes" : { lacks: [word] };
+  }
+
+  isKnownBehind(tip: ChainPlace, at: ChainPlace): boolean {
+    const sql = `select 1 as found ${NAMED} and of_branch = ? and of_seq >= ? ${ON_PART} limit 1`;
+    const parts = this.#partsBehind(at);
+    const found = this.#first(tip, ({ a, branch, seq }) =>
+      firstOf(parts, (part) =>
+        this.#database.get(sql, a, at.author, part.branch, part.seq, branch, seq),
+      ),
+    );
+    return found !== undefined;
+  }
+
+  lastUnlinked(tip: ChainPlace, party: string, above: number): ChainPlace | undefined {
+    const sql =
+      `select of_seq, of_id ${NAMED} and of_branch is null and of_seq > ? ${ON_PART} ` +
+      "order by of_seq desc limit 1";
+    const rows = this.#each(tip, ({ a, branch, seq }) =>
+      this.#database.get(sql, a, party, above, branch, seq),
+    );
+    const [row] = rows.toSorted((one, other) => Number(other["of_seq"]) - Number(one["of_seq"]));
+    if (row === undefined) return undefined;
+    return { author: party, seq: Number(row["of_seq"]), id: idText(row["of_id"]) };
+  }
+
+  knowsChain(tip: ChainPlace, party: string): boolean {
+    const conditions = ["of_branch >= 0", "of_branch is null and of_seq >= 1"];
+    const found = this.#first(tip, ({ a, branch, seq }) =>
+      firstOf(conditions, (condition) =>
+        this.#database.get(
+          `select 1 as found ${NAMED} and ${condition} ${ON_PART} limit 1`,
+          ...[a, party, branch, seq],
+        ),
+      ),
+    );
+    return found !== undefined;
+  }
+
+  firstClose(ask: AskKey, tip: ChainPlace): StandingClose | undefined {
+    const part = this.#part(ask);
+    const sql = `${CLOSE} v.ask = ? and v.branch = ? and v.seq <= ? and v.state <> 'no' order by v.seq limit 1`;
+    const rows = this.#each(tip, ({ branch, seq }) => this.#database.get(sql, part, branch, seq));
+    const [first] = rows.toSorted((one, other) => Number(one["seq"]) - Number(other["seq"]));
+    return first === undefined ? undefined : this.#standingClose(first);
+  }
+
+  firstCloses(ask: AskKey): readonly StandingClose[] {
+    const sql = `${CLOSE} v.ask = ? and v.state in ('yes', 'open', 'due') order by v.seq, lines.id`;
+    return this.#database.all(sql, this.#part(ask)).map((row) => this.#standingClose(row));
+  }
+
+  unprovedCloses(ask: AskKey): readonly ChainPlace[] {
+    const sql = `${CLOSE} v.ask = ? and v.state = 'no' order by v.seq desc, lines.id limit ?`;
+    return this.#database.all(sql, this.#part(ask), MOST_UNPROVED).map(chainPlace).toReversed();
   }
 
   isNamedBy(author: string, line: ChainPlace): boolean {
+    const a = this.#database.get("select a from agents where name = ?", author)?.["a"];
+    const own = tipAt(this.#database, line);
+    if (a === undefined || own === undefined) return false;
     const sql =
-      "select distinct of_seq, of_id from names join lines using (n) " +
-      "where names.a = (select a from agents where name = ?) and of = ? and of_seq >= ? and naming <> 'refuses' and branch is not null " +
-      "order by of_seq, of_id";
-    return this.#database.all(sql, author, line.author, line.seq).some((row) => {
-      const named = { author: line.author, seq: Number(row["of_seq"]), id: idText(row["of_id"]) };
-      return named.id === line.id || this.descends(named, line);
-    });
+      `select 1 as found ${NAMED} and of_branch = ? and of_seq >= ? and naming <> 'refuses' ` +
+      "and lines.branch is not null limit 1";
+    const isNamed = (part: Tip): boolean =>
+      this.#database.get(sql, a, line.author, part.branch, part.seq) !== undefined;
+    // The line itself is on a branch with what follows it there.
+    const parts = this.#partsBehind(line).filter(({ branch }) => branch !== own.branch);
+    return [own, ...parts].some(isNamed);
   }
 
   hasEarlierInThread({ place, thread }: LinkedLine): boolean {
-    const path = findPath(this.#database, place);
+    const t = this.#thread(thread);
     const sql =
-      `select seq, branch from lines where t = (select t from threads where name = ?) and ${AUTHOR} ` +
-      "and seq < ? and branch is not null and type <> 'heartbeat' order by seq";
-    return this.#database
-      .all(sql, thread, place.author, place.seq)
-      .some((row) => isRowOnPath(path, row));
+      "select 1 as found from lines where t = ? and a = ? and branch = ? and seq <= ? and seq < ? " +
+      "and branch is not null and type <> 'heartbeat' limit 1";
+    const found = this.#first(place, ({ a, branch, seq }) =>
+      this.#database.get(sql, t, a, branch, seq, place.seq),
+    );
+    return found !== undefined;
   }
 
-  proposals(thread: string): readonly LinkedLine[] {
-    const sql = `${LINE} where t = (select t from threads where name = ?) and type = 'proposal' and branch is not null order by lines.n`;
-    return this.#database.all(sql, thread).map(linkedLine);
+  approvedChanges(thread: string): readonly LinkedLine[] {
+    const sql = `${LINE} join asks using (n) where asks.t = ? and members = 1 and state in ('approved', 'contested') order by lines.n`;
+    return this.#database.all(sql, this.#thread(thread)).map(linkedLine);
   }
 
-  leaves(author: string): readonly LinkedLine[] {
-    const sql = `${LINE} where ${AUTHOR} and type = 'shutdown' and branch is not null order by seq, id`;
-    return this.#database.all(sql, author).map(linkedLine).filter(isLeave);
+  leavesBetween(earlier: ChainPlace, later: ChainPlace): boolean {
+    const sql =
+      "select 1 as found from leaves where a = ? and branch = ? and seq <= ? and seq > ? limit 1";
+    const found = this.#first(later, ({ a, branch, seq }) =>
+      this.#database.get(sql, a, branch, seq, earlier.seq),
+    );
+    return found !== undefined;
+  }
+
+  hasLeft(
+    author: string,
+    after: readonly (number | ChainPlace)[],
+    counted: readonly ChainPlace[],
+  ): boolean {
+    const names = new Set(after.map(afterName));
+    const sql =
+      "select leaves.n, leaves.after, lines.seq, lines.id, agents.name as author " +
+      "from leaves join lines using (n) join agents on agents.a = leaves.a where agents.name = ?";
+    const few = this.#database.all(`${sql} order by leaves.n limit ?`, author, FEW_LEAVES + 1);
+    const own = counted.filter((place) => place.author === author);
+    const isLeave = (row: SqlRow): boolean =>
+      names.has(String(row["after"])) && !own.some((place) => isSamePlace(place, chainPlace(row)));
+    if (few.some(isLeave) || few.length <= FEW_LEAVES) return few.some(isLeave);
+    const rest = `${sql} and leaves.after = ? order by leaves.n limit ?`;
+    return [...names].some((name) =>
+      this.#database.all(rest, author, name, own.length + 1).some(isLeave),
+    );
   }
 
   namers(
@@ -168,8 +303,8 @@ export class StoreHistory implements History {
   }
 
   isKnown(tip: ChainPlace, line: Place): boolean {
-    const path = findPath(this.#database, tip);
     if (line.seq === null) {
+      const path = findPath(this.#database, tip);
       const sql =
         "select seq, branch from names join lines using (n) where of = ? and of_id = ? and of_seq is null " +
         `and names.a = (select a from agents where name = ?) and branch is not null order by seq limit ${MOST_ROWS}`;
@@ -177,15 +312,17 @@ export class StoreHistory implements History {
         .all(sql, line.author, idBytes(line.id), tip.author)
         .some((row) => isRowOnPath(path, row));
     }
-    const older = { ...line, seq: line.seq };
-    if (this.firstHead(tip, older, "taken_in") !== undefined) return true;
-    const sql =
-      "select seq, branch, of_seq, of_id from (select n, of_seq, of_id from names where " +
-      `${AUTHOR} and of = ? and of_seq >= ? order by of_seq limit ${MOST_ROWS}) ` +
-      "join lines using (n) where seq <= ? and branch is not null order by of_seq, seq";
-    return this.#database
-      .all(sql, tip.author, line.author, line.seq, tip.seq)
-      .some((row) => isRowOnPath(path, row) && this.#isAtOrBehind(named(row, line), older));
+    const { author, seq } = line;
+    const own = tipAt(this.#database, { ...line, seq });
+    if (own === undefined) return false;
+    const sql = `select 1 as found ${NAMED} and of_branch = ? and of_seq >= ? ${ON_PART} limit 1`;
+    const parts = partsBehind(this.#database, own).filter(({ branch }) => branch !== own.branch);
+    const found = this.#first(tip, (on) =>
+      firstOf([own, ...parts], (part) =>
+        this.#database.get(sql, on.a, author, part.branch, part.seq, on.branch, on.seq),
+      ),
+    );
+    return found !== undefined;
   }
 
   lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[] {
@@ -221,15 +358,99 @@ export class StoreHistory implements History {
     const sql = `${LINE} where id_start = ? and id = ? and seq is ? and agents.name = ?`;
     return this.#database.get(sql, idStart(id), idBytes(id), seq, author);
   }
+
+  #placeOf(n: number): ChainPlace {
+    const sql =
+      "select seq, id, agents.name as author from lines join agents using (a) where n = ?";
+    const row = this.#database.get(sql, n);
+    if (row === undefined) throw new Error(`line ${n} is not held`);
+    return chainPlace(row);
+  }
+
+  #thread(name: string): number | null {
+    const row = this.#database.get("select t from threads where name = ?", name);
+    return row === undefined ? null : Number(row["t"]);
+  }
+
+  #part({ place, party }: AskKey): number | null {
+    const sql =
+      "select ask from asks join lines using (n) where lines.id_start = ? and lines.id = ? " +
+      "and lines.seq is ? and lines.a = (select a from agents where name = ?) and party = ?";
+    const { author, seq, id } = place;
+    const row = this.#database.get(sql, idStart(id), idBytes(id), seq, author, party);
+    return row === undefined ? null : Number(row["ask"]);
+  }
+
+  #standingClose(row: SqlRow): StandingClose {
+    const outcome = row["outcome"] === "approved" ? "approved" : "ended";
+    const place = chainPlace(row);
+    if (row["state"] === "yes") return { place, outcome, verdict: "yes" };
+    const sql =
+      "select of, of_seq, of_id from waits where n = ? and subject = 'close' order by of, of_seq, of_id";
+    const lacks = this.#database
+      .all(sql, row["n"] ?? null)
+      .map((each) => namedPlace(each["of"], each["of_seq"], each["of_id"]));
+    return { place, outcome, verdict: { lacks } };
+  }
+
+  #path(tip: ChainPlace): readonly Tip[] {
+    const found = tipAt(this.#database, tip);
+    return found === undefined ? [] : pathTo(this.#database, found);
+  }
+
+  #partsBehind(place: ChainPlace): readonly Tip[] {
+    const found = tipAt(this.#database, place);
+    return found === undefined ? [] : partsBehind(this.#database, found);
+  }
+
+  /** What is found on each part of the branch of a line. */
+  #each(tip: ChainPlace, find: (part: Tip) => SqlRow | undefined): SqlRow[] {
+    return this.#path(tip)
+      .map(find)
+      .filter((row) => row !== undefined);
+  }
+
+  /** What is found first on the branch of a line, going back from it. */
+  #first(tip: ChainPlace, find: (part: Tip) => SqlRow | undefined): SqlRow | undefined {
+    return firstOf(this.#path(tip), find);
+  }
+}
+
+function firstOf<Item>(
+  items: readonly Item[],
+  find: (item: Item) => SqlRow | undefined,
+): SqlRow | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** What a leave follows, as it is kept. */
+export function afterName(after: number | ChainPlace): string {
+  return typeof after === "number" ? `epoch ${after}` : after.id;
 }
 
 function isRowOnPath(path: Path, row: SqlRow): boolean {
   return isOnPath(path, Number(row["seq"]), Number(row["branch"]));
 }
 
-/** The place of another author that a row of `names` has. */
-function named(row: SqlRow, { author }: Place): ChainPlace {
-  return { author, seq: Number(row["of_seq"]), id: idText(row["of_id"]) };
+function chainPlace(row: SqlRow): ChainPlace {
+  return { author: String(row["author"]), seq: Number(row["seq"]), id: idText(row["id"]) };
+}
+
+function namedPlace(
+  author: SqlRow[string] | undefined,
+  seq: SqlRow[string] | undefined,
+  id: SqlRow[string] | undefined,
+): Place {
+  return { author: String(author), seq: seq === null ? null : Number(seq), id: idText(id) };
+}
+
+function stands(row: SqlRow): Place | undefined {
+  if (row["stands"] === null) return undefined;
+  return namedPlace(row["stands"], row["stands_seq"], row["stands_id"]);
 }
 
 function linkedLine(row: SqlRow): LinkedLine {
@@ -270,14 +491,19 @@ function historyLine(row: SqlRow): ReadRow {
     timestamp: textField(value, "timestamp") ?? "",
     thread: String(row["thread"]),
     type: String(row["type"]),
-    to: to === "*" ? ["*"] : readTexts(to),
+    to: to === "*" ? ["*"] : readAddressees(to),
     isAckRequired: booleanField(value, "ack_required") === true,
+    subject: textField(value, "subject") ?? "",
+    refs: textsField(value, "refs") ?? [],
     body: field(value, "body") ?? null,
     isSigned: textField(value, "signature") !== undefined,
   };
 }
 
-function readTexts(value: JsonValue | undefined): readonly string[] | undefined {
-  if (!isJsonArray(value)) return undefined;
-  return value.every((each) => typeof each === "string") ? value : undefined;
+/** A list with anything that is no handle is absent; `["*"]` names all. */
+function readAddressees(value: JsonValue | undefined): readonly string[] | undefined {
+  if (!isJsonArray(value) || value.length > MAX_RECIPIENTS) return undefined;
+  if (value.length === 1 && value[0] === "*") return ["*"];
+  const handles = value.filter((each) => typeof each === "string");
+  return handles.length === value.length && handles.every(isHandle) ? handles : undefined;
 }

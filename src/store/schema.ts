@@ -1,4 +1,5 @@
-/** Changes with each incompatible form of the tables. */
+/** Changes with each incompatible form of the tables. *
+ */
 export const SCHEMA_VERSION = 1;
 
 /**
@@ -20,9 +21,10 @@ export const SCHEMA_VERSION = 1;
  *
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
- * `fork` of its `parent`. `names` has each place that a line of a chain names, and of a head up to where it is
- * `read`. `heads` has the beats `seq` from which on a branch has taken in (`kind` 0), or has read (1), a
+ * `fork` of its `parent`. `names` has each place that a line of a chain names, since it is linked with its
+ * branch, and of a head up to where it is `read`. `heads` has the beats `seq` from which on a branch has taken in (`kind` 0), or has read (1), a
  * branch of another chain up to a number.
+ *
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -56,12 +58,11 @@ create table lines (
   bytes blob not null
 ) strict;
 create unique index line_place on lines (a, seq, id) where seq is not null;
-create index line_word on lines (t, a, seq)
-  where branch is not null and type in ('proposal', 'request', 'ack', 'correction');
+create index line_chain_thread on lines (t, a, branch, seq)
+  where branch is not null and type <> 'heartbeat';
 create index line_reply on lines (t, a, received)
   where type in ('ack', 'proposal', 'feedback', 'decision', 'ship', 'warning');
 create index line_release on lines (t, a, seq) where type = 'release';
-create index line_leave on lines (a) where branch is not null and type = 'shutdown';
 create table branches (
   a integer not null,
   branch integer not null,
@@ -76,14 +77,115 @@ create table names (
   of text not null,
   of_seq integer,
   of_id blob not null,
+  of_branch integer,
   naming text not null,
   read integer
 ) strict;
-create index name_known on names (a, of, of_seq);
+create index name_known on names (a, of, of_branch, of_seq);
+create index name_refused on names (a, of, of_seq) where naming = 'refuses';
+create index name_unlinked on names (of_id) where of_branch is null and of_seq is not null;
 create index name_use on names (of, of_id, a, naming) where naming <> 'knows';
 create index name_loose on names (of, of_id, a) where of_seq is null;
 create index name_beat on names (n) where read is not null;
 create index name_head on names (of, of_seq, of_id) where read is not null;
+create table thread_words (
+  n integer primary key,
+  t integer not null,
+  a integer not null,
+  branch integer not null,
+  seq integer not null,
+  nth integer not null,
+  asks integer not null,
+  stands text,
+  stands_seq integer,
+  stands_id blob,
+  taking integer,
+  other integer
+) strict;
+create index word_at on thread_words (t, a, branch, seq);
+create table answers (
+  n integer not null,
+  t integer not null,
+  a integer not null,
+  branch integer not null,
+  seq integer not null,
+  of text not null,
+  of_seq integer,
+  of_id blob not null,
+  type text not null,
+  approves integer not null
+) strict;
+create index answer_at on answers (t, a, branch, of_id, type, seq);
+create table leaves (
+  n integer primary key,
+  a integer not null,
+  branch integer not null,
+  seq integer not null,
+  after text not null
+) strict;
+create index leave_at on leaves (a, branch, seq);
+create index leave_after on leaves (a, after);
+create table asked (
+  n integer primary key,
+  t integer not null,
+  type text not null,
+  void integer not null,
+  members integer not null,
+  parties text
+) strict;
+create table asks (
+  ask integer primary key,
+  n integer not null,
+  party text not null,
+  closer text not null,
+  t integer not null,
+  members integer not null,
+  state text not null default 'open',
+  close integer,
+  changed integer not null
+) strict;
+create unique index ask_part on asks (n, party);
+create index ask_open on asks (closer, t) where state in ('open', 'waits');
+create index ask_thread on asks (t);
+create index ask_changed on asks (changed);
+create index ask_change on asks (t) where members = 1 and state in ('approved', 'contested');
+create table verdicts (
+  n integer not null,
+  subject text not null,
+  ask integer,
+  branch integer not null,
+  seq integer not null,
+  outcome text,
+  state text not null default 'due',
+  primary key (n, subject)
+) without rowid, strict;
+create index verdict_due on verdicts (n) where state = 'due';
+create index verdict_first on verdicts (ask, branch, seq) where state <> 'no';
+create index verdict_state on verdicts (ask, state, seq);
+create table waits (
+  of_id blob not null,
+  of_seq integer,
+  of text not null,
+  n integer not null,
+  subject text not null
+) strict;
+create index wait_for on waits (of_id);
+create index wait_of on waits (n);
+create table watches (
+  a integer not null,
+  of text not null,
+  of_branch integer not null,
+  of_seq integer not null,
+  n integer not null
+) strict;
+create index watch_at on watches (a, of, of_branch, of_seq);
+create index watch_of on watches (n);
+create table reading (
+  ask integer not null,
+  party text not null,
+  since integer not null,
+  primary key (ask, party)
+) without rowid, strict;
 create index line_id on lines (id_start);
 create index line_thread on lines (t, n) where type <> 'heartbeat';
 create unique index line_delivered on lines (delivered) where delivered is not null;

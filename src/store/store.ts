@@ -1,7 +1,9 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import { namingBy, type NamedPlace, type Place } from "../wire/places.ts";
+import { namingBy, type ChainPlace, type NamedPlace, type Place } from "../wire/places.ts";
 import { parseObject } from "../wire/json/json.ts";
+import type { OpenAsk } from "../protocol/asks/closing.ts";
 import type { History } from "../protocol/asks/history.ts";
+import { AskRows, readAskParts, readChangedAsks, readOpenAsks, type AskPart } from "./asks.ts";
 import { ClaimRows } from "./claims.ts";
 import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
@@ -93,6 +95,18 @@ export interface StoreWriter {
   replace(n: number, bytes: Uint8Array): void;
   /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number;
+  /**
+   * Judges closes of asks that lines since have changed, at most `limit`. Returns whether none is left. `wireId`
+   * is this wire's.
+   */
+  judgeAsks(wireId: string, limit: number): boolean;
+  /** A line in no chain that names no party is for this agent, so it is asked. */
+  addParty(n: number, agent: string): void;
+  /**
+   * A live beat, received now, says neither busy nor paused; `whole` is the last line that is followed of its
+   * author, `closer` the agent that asks.
+   */
+  addReady(closer: string, whole: ChainPlace, nowMs: number): void;
   /** Binds a send key to a line. The key is free, or this throws. */
   bindKey(key: string, n: number): void;
   setCursor(carrier: string, value: string): void;
@@ -166,6 +180,21 @@ export class Store {
   /** The lines that outcomes are judged by. `wireId` is this wire's. */
   history(wireId: string): History {
     return new StoreHistory(this.#database, wireId);
+  }
+
+  /** What an agent has to close, in the order in which it was asked; only of one thread if that is given. */
+  openAsks(closer: string, thread?: string): OpenAsk[] {
+    return readOpenAsks(this.#database, closer, thread);
+  }
+
+  /** Parts of asks of one thread, in the order in which they were asked. */
+  askParts(thread: string, limit: number): AskPart[] {
+    return readAskParts(this.#database, thread, limit);
+  }
+
+  /** Parts of asks by the change of their state; `after` is the `changed` of the page before. */
+  changedAsks({ after, limit }: Page): AskPart[] {
+    return readChangedAsks(this.#database, after, limit);
   }
 
   line(n: number): HeldLine | undefined {
@@ -358,10 +387,12 @@ export class Store {
 
 class Writer implements StoreWriter {
   readonly #database: Database;
+  readonly #asks: AskRows;
   readonly #mail: Mail;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#asks = new AskRows(database);
     this.#mail = new Mail(database);
   }
 
@@ -402,9 +433,12 @@ class Writer implements StoreWriter {
         line.words.body,
       );
     }
-    if (line.seq === null) return { n, isNew: true, linked: [] };
+    if (line.seq === null) {
+      if (line.type !== HEARTBEAT) this.#asks.addLoose({ n, t, type: line.type, place: line });
+      return { n, isNew: true, linked: [] };
+    }
     this.#nameAll(n, a, line);
-    return { n, isNew: true, linked: this.#link(n, a, line.seq, line) };
+    return { n, isNew: true, linked: this.#link(n, a, t, line) };
   }
 
   setVerdict(n: number, verdict: string): void {
@@ -427,6 +461,18 @@ class Writer implements StoreWriter {
 
   markRead(ns: readonly number[]): number {
     return this.#mail.markRead(ns);
+  }
+
+  judgeAsks(wireId: string, limit: number): boolean {
+    return this.#asks.judge(wireId, limit);
+  }
+
+  addParty(n: number, agent: string): void {
+    this.#asks.addParty(n, agent);
+  }
+
+  addReady(closer: string, whole: ChainPlace, nowMs: number): void {
+    this.#asks.addReady(closer, whole, nowMs);
   }
 
   bindKey(key: string, n: number): void {
@@ -452,39 +498,37 @@ class Writer implements StoreWriter {
   #nameAll(n: number, a: number, { names, type }: NewLine): void {
     for (const { place, naming, read = null } of names) {
       this.#database.run(
-        "insert into names (n, a, of, of_seq, of_id, naming, read) values (?, ?, ?, ?, ?, ?, ?)",
-        n,
-        a,
-        place.author,
-        place.seq,
-        idBytes(place.id),
-        namingBy(type, naming),
-        read,
+        "insert into names (n, a, of, of_seq, of_id, naming, read, of_branch) values (?, ?, ?, ?, ?, ?, ?, " +
+          "(select branch from lines where a = (select a from agents where name = ?) and seq = ? and id = ?))",
+        ...[n, a, place.author, place.seq, idBytes(place.id), namingBy(type, naming), read],
+        ...[place.author, place.seq, idBytes(place.id)],
       );
     }
   }
 
   /** Gives a line its branch, and the lines behind it that were held before it. */
-  #link(n: number, a: number, seq: number, line: Pick<NewLine, "id" | "prev">): number[] {
+  #link(n: number, a: number, t: number, line: NewLine): number[] {
+    const { author } = line;
     const done: number[] = [];
-    const linked = [
-      { n, seq, id: idBytes(line.id), prev: line.prev === null ? null : idBytes(line.prev) },
-    ];
+    const linked = [{ n, t, type: line.type, seq: Number(line.seq), id: line.id, prev: line.prev }];
     for (let each = linked.pop(); each !== undefined; each = linked.pop()) {
-      const branch = this.#branchFor(a, each.seq, each.prev);
+      const { seq, id } = each;
+      const branch = this.#branchFor(a, seq, each.prev === null ? null : idBytes(each.prev));
       if (branch === undefined) continue;
       this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
-      linkHeads(this.#database, { n: each.n, a, seq: each.seq, id: each.id });
+      linkHeads(this.#database, { n: each.n, a, seq, id: idBytes(id) });
+      this.#asks.addLinked({ ...each, place: { author, seq, id }, tip: { a, branch, seq } });
       done.push(each.n);
       const next = this.#database.all(
-        "select n, id from lines where a = ? and seq = ? and prev = ? order by n desc",
-        a,
-        each.seq + 1,
-        each.id,
+        "select n, t, type, id from lines where a = ? and seq = ? and prev = ? order by n desc",
+        ...[a, seq + 1, idBytes(id)],
       );
       for (const row of next) {
-        const id = row["id"] as Uint8Array;
-        linked.push({ n: Number(row["n"]), seq: each.seq + 1, id, prev: each.id });
+        const [after, type] = [idText(row["id"]), String(row["type"])];
+        linked.push({
+          ...{ n: Number(row["n"]), t: Number(row["t"]), type },
+          ...{ seq: seq + 1, id: after, prev: id },
+        });
       }
     }
     return done;

@@ -6,7 +6,7 @@ import { placesNamed, type ChainPlace, type Place, type PlaceJson } from "../../
 import type { ModelLine } from "../model/model.ts";
 
 /** What a store is told of a line. */
-function newLine(line: ModelLine, receivedMs = 0): NewLine {
+export function newLine(line: ModelLine, receivedMs = 0): NewLine {
   const { author, seq, id, thread = "", type, timestamp, to, body, isSigned } = line;
   const place: Place = { author, seq, id };
   const fields = { from: author, timestamp, type, to, body, correlation_id: thread };
@@ -19,10 +19,11 @@ function newLine(line: ModelLine, receivedMs = 0): NewLine {
 }
 
 /** A store in memory that holds these lines, taken in in this order. */
-export function storeOf(lines: readonly ModelLine[]): Store {
+export function storeOf(lines: readonly ModelLine[], wireId = "w"): Store {
   const store = new Store(Database.open(":memory:"));
   store.write((into) => {
     for (const line of lines) into.hold(newLine(line));
+    while (!into.judgeAsks(wireId, 1)) continue;
   });
   return store;
 }

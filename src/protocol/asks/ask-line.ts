@@ -1,5 +1,6 @@
 import { agentName } from "../../wire/handle.ts";
 import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
+import { MAX_ROSTER } from "../../wire/limits.ts";
 import {
   isChained,
   isSamePlace,
@@ -9,50 +10,70 @@ import {
   type Place,
 } from "../../wire/places.ts";
 import { booleanField, field, textField } from "../body.ts";
-import type { HistoryLine } from "./history.ts";
+import type { AskKey, AskName, HistoryLine } from "./history.ts";
 
-/** A line that asks. Spec of the next wire, 3.4.1. */
-export interface Ask {
-  readonly line: HistoryLine;
-  readonly is: "proposal" | "request";
+/** What a line asks. Spec of the next wire, 3.4.1. */
+export interface Ask extends AskName {
   /** Who has to answer; undefined when whoever closes it is its party, each for itself. */
   readonly parties: readonly string[] | undefined;
   /** It can never be approved. */
   readonly isVoid: boolean;
+  /** It changes who is a member, and has rules of its own beside those of asks. */
+  readonly isOfMembers: boolean;
 }
 
+/** Undefined for a line that asks nothing: another type, or in no thread. */
 export function readAsk(line: HistoryLine): Ask | undefined {
-  const { type, body, to, place } = line;
-  if (type !== "proposal" && type !== "request") return undefined;
+  const { type, body, to, place, thread } = line;
+  if ((type !== "proposal" && type !== "request") || thread === "") return undefined;
+  const isOfMembers = type === "proposal" && isMembersChange(body);
+  const ask = { place, thread, is: type, isOfMembers } as const;
   const required = field(body, "required");
   if (required === undefined) {
     if (place.seq === null && to === undefined)
-      return { line, is: type, parties: undefined, isVoid: false };
+      return { ...ask, parties: undefined, isVoid: isOfMembers };
     const [only = "", ...more] = to ?? ["*"];
-    const isVoid = only === "*" || only === place.author || more.length > 0 || to?.length === 0;
-    return { line, is: type, parties: isVoid ? [] : [only], isVoid };
+    const isOne = only !== "*" && only !== place.author && only !== "" && more.length === 0;
+    return { ...ask, parties: isOne ? [only] : [], isVoid: !isOne || isOfMembers };
   }
-  const names = isJsonArray(required) ? required : [required];
+  const names = isJsonArray(required) ? required.slice(0, MAX_ROSTER + 1) : [];
   const handles = names.map((name) => (typeof name === "string" ? agentName(name) : undefined));
   const parties = handles.filter((handle) => handle !== undefined);
-  const isOfMembers = isMembersChange(body);
-  const isToAll = to === undefined || to.includes("*");
+  const named = to === undefined || to.includes("*") ? undefined : new Set(to);
   const isVoid =
     !isJsonArray(required) ||
+    names.length > MAX_ROSTER ||
     parties.length < handles.length ||
     (parties.length === 0 && !isOfMembers) ||
+    (place.seq === null && isOfMembers) ||
     parties.includes(place.author) ||
     new Set(parties).size < parties.length ||
-    (!isToAll && !parties.every((party) => to.includes(party)));
-  return { line, is: type, parties: [...new Set(parties)], isVoid };
+    !parties.every((party) => named?.has(party) !== false);
+  return { ...ask, parties: [...new Set(parties)], isVoid };
 }
 
-/** A change of members has rules of its own beside those of asks. */
+/** Whether a proposal changes who is a member. */
 export function isMembersChange(body: JsonValue): boolean {
   return textField(body, "action") === "members";
 }
 
-/** What an ack says of an ask. */
+/** For whom an ask of a chain is decided separately: each party of a request. */
+export function partsOf({ is, isVoid, parties }: Ask): readonly string[] {
+  return is === "request" && !isVoid ? (parties ?? []) : [""];
+}
+
+/** Which part of an ask is meant. `of`: as of `outcomeOf`. Undefined when nobody could close it. */
+export function askKey(ask: Ask, of: string | undefined): AskKey | undefined {
+  const { place, parties } = ask;
+  if (isChained(place)) {
+    const party = of ?? (parties?.length === 1 ? parties[0] : undefined);
+    return { place, party: ask.is === "request" && !ask.isVoid ? (party ?? "") : "" };
+  }
+  const party = parties === undefined ? of : parties.length === 1 ? parties[0] : undefined;
+  return party === undefined || party === place.author ? undefined : { place, party };
+}
+
+/** What an ack says of an ask, or a counter of the proposal that it rejects. */
 export interface Answer {
   readonly ask: Place;
   readonly approves: boolean;
@@ -60,11 +81,13 @@ export interface Answer {
 
 /** Read as an answer to a proposal or to a request: each is named by a field of its own. */
 export function readAnswer({ type, body }: HistoryLine, is: Ask["is"]): Answer | undefined {
-  const approves = booleanField(body, "approve");
-  const ask = readPlace(field(body, is === "proposal" ? "acks" : "answers"));
-  return type !== "ack" || approves === undefined || ask === undefined
-    ? undefined
-    : { ask, approves };
+  const isCounter = type === "proposal" && is === "proposal";
+  const approves = isCounter ? false : booleanField(body, "approve");
+  const name = isCounter ? "counters" : is === "proposal" ? "acks" : "answers";
+  const ask = readPlace(field(body, name));
+  if ((type !== "ack" && !isCounter) || approves === undefined || ask === undefined)
+    return undefined;
+  return { ask, approves };
 }
 
 /** What a close says of one party. Without `by` and `ack` it says nothing. */
@@ -115,16 +138,21 @@ function pairOf(by: string | undefined, pair: JsonValue | undefined): Place | un
   return placeOf(by, pair[0], pair[1]);
 }
 
-/** Where a position in a thread moves with one word of the agent's own chain. Spec of the next wire, 3.4.2. */
-export function moved(position: Place | undefined, word: HistoryLine): Place | undefined {
+/** The place that a word makes the position of its author; undefined for one that makes none. */
+export function takenBy(word: HistoryLine): Place | undefined {
   if (word.type === "proposal") return word.place;
   const answer = readAnswer(word, "proposal");
-  if (answer !== undefined) {
-    if (answer.approves) return answer.ask;
-    return position !== undefined && isSamePlace(position, answer.ask) ? undefined : position;
-  }
+  if (answer !== undefined) return answer.approves ? answer.ask : undefined;
   const close = readClose(word);
-  if (close === undefined || close.outcome !== "approved") return position;
+  if (close === undefined || close.outcome !== "approved") return undefined;
   const isOfAnother = close.decides.seq === null && close.decides.author !== word.place.author;
-  return isOfAnother ? close.decides : position;
+  return isOfAnother ? close.decides : undefined;
+}
+
+/** Where a position in a thread moves with one word of the agent's own chain. Spec of the next wire, 3.4.2. */
+export function moved(position: Place | undefined, word: HistoryLine): Place | undefined {
+  const taken = takenBy(word);
+  if (taken !== undefined || position === undefined) return taken;
+  const answer = readAnswer(word, "proposal");
+  return answer !== undefined && isSamePlace(position, answer.ask) ? undefined : position;
 }

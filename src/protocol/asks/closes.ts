@@ -1,26 +1,35 @@
-import { isChained, isSamePlace, type ChainPlace, type Place } from "../../wire/places.ts";
-import { booleanField, field, textField } from "../body.ts";
 import {
-  isMembersChange,
-  moved,
-  readAsk,
-  readClose,
-  type Ask,
-  type Close,
-  type CloseEntry,
-} from "./ask-line.ts";
-import { MOST_WORDS, type History, type LinkedLine, type LooseLine } from "./history.ts";
+  isChained,
+  isSamePlace,
+  readPlace,
+  type ChainPlace,
+  type Place,
+} from "../../wire/places.ts";
+import { isJsonArray } from "../../wire/json/json.ts";
+import { booleanField, field, textField } from "../body.ts";
+import { readAsk, readClose, takenBy, type Ask, type Close, type CloseEntry } from "./ask-line.ts";
+import {
+  MOST_WORDS,
+  type AskKey,
+  type History,
+  type LinkedLine,
+  type LooseLine,
+} from "./history.ts";
 import {
   isLeave,
   isOneStep,
+  isSameAfter,
   isSameRoster,
+  readAfter,
   readMembersChange,
-  readPlaces,
   rosterThread,
+  takers,
   type MembersChange,
 } from "./members-change.ts";
-import { isPosition, lastAnswer, wordsRead } from "./positions.ts";
 import { allOf, isTrue, lacking, type Verdict } from "./verdict.ts";
+
+/** Of a list of ends, so many are read. Spec of the next wire, 1.6. */
+const MOST_ENDS = 512;
 
 /** A line that closes an ask. */
 export interface CloseLine {
@@ -28,51 +37,61 @@ export interface CloseLine {
   readonly close: Close;
 }
 
-/** Each close of an ask by an author, by `seq`, then by id. `of`: as of `outcomeOf`. */
-export function closesOf(
+/**
+ * Which part of an ask a close is about; undefined when it is none of this ask. Its author may close it, it
+ * descends from the ask, and it is among the words that are read. Spec of the next wire, 3.4.1, 3.4.5.
+ */
+export function partClosed(
   history: History,
   ask: Ask,
-  closer: string,
-  of: string | undefined,
-): readonly CloseLine[] {
-  const { place, thread } = ask.line;
-  return history.closes(closer, place).flatMap((line) => {
-    const close = readClose(line);
-    if (close === undefined || line.thread !== thread || isLateWord(history, line)) return [];
-    if (!isChained(place)) return [{ line, close }];
-    const party = partyOf(ask, close);
-    const isOfParty = ask.is === "proposal" || of === undefined || party === of;
-    return history.descends(line.place, place) && isOfParty ? [{ line, close }] : [];
-  });
+  { line, close }: CloseLine,
+): AskKey | undefined {
+  const { place } = ask;
+  const { author } = line.place;
+  if (line.thread !== ask.thread || !isSamePlace(close.decides, place)) return undefined;
+  if (history.standing(line.place, line.thread).words > MOST_WORDS) return undefined;
+  if (!isChained(place)) {
+    const isParty = ask.parties === undefined || ask.parties.length === 1;
+    const isTheirs = isParty && (ask.parties?.[0] ?? author) === author && author !== place.author;
+    return isTheirs ? { place, party: author } : undefined;
+  }
+  if (author !== place.author || !history.descends(line.place, place)) return undefined;
+  if (ask.is === "proposal" || ask.isVoid) return { place, party: "" };
+  const party = close.of ?? (ask.parties?.length === 1 ? ask.parties[0] : undefined);
+  return party !== undefined && ask.parties?.includes(party) === true
+    ? { place, party }
+    : undefined;
 }
 
-/** The party of a request that a close is about. */
-function partyOf(ask: Ask, close: Close): string | undefined {
-  return close.of ?? (ask.parties?.length === 1 ? ask.parties[0] : undefined);
-}
-
-/** A word behind those that are read is no close. */
-function isLateWord(history: History, line: LinkedLine): boolean {
-  return history.words(line.place, line.thread).length > MOST_WORDS;
-}
-
-/** Whether one close is valid: the first valid one on a branch is the outcome there. */
-export function verdictOf(history: History, ask: Ask, { line, close }: CloseLine): Verdict {
+/**
+ * Whether one close is valid: the first valid one on a branch is the outcome there. `parties` are those of the
+ * part of the ask that it is about.
+ */
+export function verdictOf(
+  history: History,
+  ask: Ask,
+  parties: readonly string[],
+  { line, close }: CloseLine,
+): Verdict {
+  const { entries } = close;
+  const before = line.prev;
   if (close.outcome === "ended") return "yes";
   if (ask.isVoid) return "no";
-  if (!isChained(ask.line.place)) return "yes";
-  const before = line.prev;
-  if (before === undefined) return "no";
-  const parties = ask.is === "request" ? [partyOf(ask, close)] : (ask.parties ?? []);
-  const hasEach =
-    close.entries.length === parties.length &&
-    parties.every((party) => close.entries.some(({ by }) => by === party));
-  if (!hasEach || (ask.is === "request" && !ask.parties?.includes(parties[0] ?? ""))) return "no";
-  return allOf([
-    isTrue(ask.is === "request" || isPosition(history, before, ask)),
-    ...close.entries.map((entry) => entryVerdict(history, ask, entry, before)),
-    isMembersChange(ask.line.body) ? changeVerdict(history, ask, { line, close }) : "yes",
-  ]);
+  if (!isChained(ask.place)) return "yes";
+  if (before === undefined || entries.length !== parties.length) return "no";
+  const asked = new Set(entries.map(({ by }) => by));
+  if (!parties.every((party) => asked.has(party))) return "no";
+  if (ask.is === "proposal" && !isPosition(history, before, ask)) return "no";
+  const verdicts = entries.map((entry) => entryVerdict(history, ask, entry, before));
+  if (verdicts.includes("no")) return "no";
+  if (ask.isOfMembers) verdicts.push(changeVerdict(history, ask, { line, close }));
+  return allOf(verdicts);
+}
+
+/** Whether an agent stands at an ask, at a line of its chain. */
+export function isPosition(history: History, tip: ChainPlace, { thread, place }: Ask): boolean {
+  const { position } = history.standing(tip, thread);
+  return position !== undefined && isSamePlace(position, place);
 }
 
 /** What one entry of a close proves of its party. `before` is the line before the close. */
@@ -80,24 +99,23 @@ function entryVerdict(history: History, ask: Ask, entry: CloseEntry, before: Cha
   const { by, ack, at } = entry;
   if (by === undefined || ack === undefined) return "no";
   if (at === undefined) return looseAnswerVerdict(history, ask, entry, before);
-  const unlinked = history.known(before, by, at.seq).filter((place) => !history.linked(place));
-  const isKnownBehind = history
-    .known(before, by, at.seq)
-    .some((place) => history.linked(place) !== undefined && history.descends(place, at));
-  if (isKnownBehind) return "no";
-  if (history.linked(at) === undefined) return lacking(at, ...unlinked);
+  const unlinked = history.lastUnlinked(before, by, at.seq);
+  const lacks = unlinked === undefined ? [] : [unlinked];
+  if (history.linked(at) === undefined) return lacking(at, ...lacks);
+  if (history.isKnownBehind(before, at)) return "no";
+  const yes = lastYes(history, ask, at);
   return allOf([
-    isTrue(isLastAnswer(history, ask, ack, at)),
-    unlinked.length === 0 ? "yes" : lacking(...unlinked),
+    isTrue(yes !== undefined && isSamePlace(yes, ack)),
+    unlinked === undefined ? "yes" : lacking(unlinked),
   ]);
 }
 
-function isLastAnswer(history: History, ask: Ask, ack: Place, at: ChainPlace): boolean {
-  const { thread } = ask.line;
-  if (history.words(at, thread).length > MOST_WORDS) return false;
-  if (ask.is === "proposal" && !isPosition(history, at, ask)) return false;
-  const last = lastAnswer(history, at, ask);
-  return last !== undefined && isSamePlace(last.place, ack);
+/** The answer by which a party has agreed to an ask, as of a line of its chain. */
+export function lastYes(history: History, ask: Ask, at: ChainPlace): ChainPlace | undefined {
+  if (history.standing(at, ask.thread).words > MOST_WORDS) return undefined;
+  if (ask.is === "proposal" && !isPosition(history, at, ask)) return undefined;
+  const last = history.lastAnswer(at, ask);
+  return last?.approves === true ? last.place : undefined;
 }
 
 /** An answer of an agent that does not chain. */
@@ -108,8 +126,7 @@ function looseAnswerVerdict(
   before: ChainPlace,
 ): Verdict {
   if (by === undefined || ack === undefined || ack.seq !== null) return "no";
-  if (isMembersChange(ask.line.body)) return "no";
-  if (history.known(before, by, 0).length > 0) return "no";
+  if (ask.isOfMembers || history.knowsChain(before, by)) return "no";
   const line = history.loose(ack);
   if (line === undefined) return lacking(ack);
   const isYes = line.isSigned && booleanField(line.body, "approve") !== false;
@@ -123,160 +140,151 @@ export function isLooseAnswer(
   line: LooseLine,
   before: ChainPlace,
 ): boolean {
-  const { body, thread, type } = line;
-  if (type !== "ack" || thread !== ask.line.thread) return false;
-  const names = ["acks", "answers"].some((name) => textField(body, name) === ask.line.place.id);
-  return names || isBareAnswer(history, ask, line, before);
+  if (line.type !== "ack" || line.thread !== ask.thread) return false;
+  return namesById(line, ask) || isBareAnswer(history, ask, line, before);
+}
+
+/** Whether an ack in no chain names an ask by its id. */
+export function namesById({ body }: LooseLine, { place }: Ask): boolean {
+  return ["acks", "answers"].some((name) => textField(body, name) === place.id);
 }
 
 /** An ack that names nothing can only mean the one ask that its thread begins with. */
 function isBareAnswer(history: History, ask: Ask, line: LooseLine, before: ChainPlace): boolean {
   const { body, to } = line;
-  const { place, thread, timestamp } = ask.line;
+  const { place, thread } = ask;
   const asked = isChained(place) ? history.linked(place) : undefined;
-  if (asked === undefined || thread !== timestamp || history.hasEarlierInThread(asked))
+  if (asked === undefined || thread !== asked.timestamp || history.hasEarlierInThread(asked))
     return false;
   if (["acks", "answers", "about"].some((name) => field(body, name) !== undefined)) return false;
   const requestId = field(body, "request_id");
-  if (requestId !== undefined && requestId !== field(ask.line.body, "request_id")) return false;
+  if (requestId !== undefined && requestId !== field(asked.body, "request_id")) return false;
   const isToAsker = to?.some((name) => name === place.author || name === "*") === true;
-  const asks = history.words(before, thread).filter((word) => readAsk(word) !== undefined);
-  return isToAsker && asks.length === 1;
-}
-
-/**
- * Whether a close is the outcome on its own branch: it is valid, and no earlier one there is or may become
- * that.
- */
-function outcomeVerdict(history: History, ask: Ask, closed: CloseLine): Verdict {
-  const of = ask.is === "request" ? partyOf(ask, closed.close) : undefined;
-  const earlier = closesOf(history, ask, closed.line.place.author, of)
-    .filter(({ line }) => history.descends(closed.line.place, line.place))
-    .map((each) => verdictOf(history, ask, each));
-  if (earlier.includes("yes")) return "no";
-  return allOf([...earlier.filter((verdict) => verdict !== "no"), verdictOf(history, ask, closed)]);
+  return isToAsker && history.standing(before, thread).asks === 1;
 }
 
 /** What a change of members needs beside any other proposal. Spec of the next wire, 3.11. */
 function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): Verdict {
-  const asked = history.linked(ask.line.place);
+  const asked = history.linked(ask.place);
   if (asked === undefined) return "no";
   const acks = close.entries.map(({ ack }) => ack && history.linked(ack));
-  const hasLeft = history
-    .leaves(asked.place.author)
-    .some(
-      ({ place }) => history.descends(place, asked.place) && history.descends(line.place, place),
-    );
   return allOf([
-    isTrue(!hasLeft),
-    changeStands(history, ask),
-    takeCounts(history, asked),
-    ...acks.map((ack) => (ack === undefined ? "yes" : takeCounts(history, ack))),
+    isTrue(line.prev === undefined || !history.leavesBetween(asked.place, line.prev)),
+    changeStands(history, asked),
+    history.takeCounts(asked.place),
+    ...acks.map((ack) => (ack === undefined ? "yes" : history.takeCounts(ack.place))),
   ]);
 }
 
-/** Whether a change can be approved at all; when not, it is void. */
-function changeStands(history: History, ask: Ask): Verdict {
-  const change = readMembersChange(ask.line.body);
-  const { author } = ask.line.place;
-  if (change === undefined || ask.is !== "proposal") return "no";
+/** Whether a change can be approved at all; when not, it is void. Spec of the next wire, 3.11. */
+function changeStands(history: History, line: LinkedLine): Verdict {
+  const change = readMembersChange(line.body);
+  const { author } = line.place;
+  if (change === undefined) return "no";
   const { after, starts, makes } = change;
-  if (ask.line.thread !== rosterThread(history.wireId, after)) return "no";
+  if (line.thread !== rosterThread(history.wireId, after)) return "no";
   if (starts.get(author) !== true || makes.get(author) !== true || !isOneStep(starts, makes))
     return "no";
-  const required = [...makes]
-    .filter(([handle, chains]) => chains && starts.has(handle) && handle !== author)
-    .map(([handle]) => handle);
-  const parties = ask.parties ?? [];
-  const isAsked =
-    parties.length === required.length && required.every((each) => parties.includes(each));
-  if (!isAsked) return "no";
-  const follows = (place: ChainPlace): Verdict => {
-    const line = history.linked(place);
-    return line === undefined ? lacking(place) : followVerdict(history, change, line);
-  };
+  const required = new Set(takers(starts, makes).filter((handle) => handle !== author));
+  const parties = readAsk(line)?.parties ?? [];
+  if (parties.length !== required.size || !parties.every((each) => required.has(each))) return "no";
+  const leaving = new Set(change.leaves.map((leave) => leave.author));
+  if (leaving.size < change.leaves.length || [...leaving].some((each) => starts.has(each)))
+    return "no";
   return allOf([
-    typeof after === "number" ? "yes" : follows(after),
-    ...change.leaves.map((leave) => {
-      const line = history.linked(leave);
-      return line === undefined ? lacking(leave) : isTrue(isLeave(line));
-    }),
+    typeof after === "number" ? "yes" : followVerdict(history, change, after),
+    ...change.leaves.map((place) => leaveVerdict(history, change, place)),
   ]);
+}
+
+/** Whether a place is a leave from the roster with which a change starts. */
+function leaveVerdict(history: History, change: MembersChange, place: ChainPlace): Verdict {
+  const line = history.linked(place);
+  if (line === undefined) return lacking(place);
+  const after = readAfter(field(line.body, "after"));
+  if (!isLeave(line) || after === undefined) return "no";
+  // A change that is not held may be the one that this leave follows.
+  for (const earlier of lineage(history, change)) {
+    if (isSameAfter(earlier.after, after)) return "yes";
+    const isHeld = typeof earlier.after === "number" || history.linked(earlier.after);
+    if (isHeld === undefined) return lacking(earlier.after as ChainPlace);
+  }
+  return "no";
+}
+
+/** A change, and those that it follows, the latest first. */
+function* lineage(history: History, change: MembersChange): Generator<MembersChange> {
+  let next: MembersChange | undefined = change;
+  while (next !== undefined) {
+    yield next;
+    next = typeof next.after === "number" ? undefined : changeClosed(history, next.after)?.change;
+  }
+}
+
+/** What a line that closes a change has closed. */
+function changeClosed(
+  history: History,
+  place: ChainPlace,
+): { readonly ask: Ask; readonly change: MembersChange } | undefined {
+  const line = history.linked(place);
+  const close = line === undefined ? undefined : readClose(line);
+  const asked = close === undefined ? undefined : history.linked(close.decides);
+  const ask = asked === undefined ? undefined : readAsk(asked);
+  const change = asked === undefined ? undefined : readMembersChange(asked.body);
+  if (close?.outcome !== "approved" || ask?.isOfMembers !== true) return undefined;
+  return change === undefined ? undefined : { ask, change };
 }
 
 /** Whether a change starts with the roster that the one before it made, less the leaves that it counts. */
-function followVerdict(history: History, change: MembersChange, line: LinkedLine): Verdict {
-  const close = readClose(line);
-  const asked = close === undefined ? undefined : history.linked(close.decides);
-  const before = asked === undefined ? undefined : readAsk(asked);
-  const made = before === undefined ? undefined : readMembersChange(before.line.body);
-  if (close?.outcome !== "approved" || before === undefined || made === undefined) return "no";
-  const isOfChange =
-    isMembersChange(before.line.body) &&
-    closesOf(history, before, line.place.author, undefined).some(({ line: each }) =>
-      isSamePlace(each.place, line.place),
-    );
-  if (!isOfChange) return "no";
-  const leaving = change.leaves.map(({ author }) => author);
-  const left = new Map([...made.makes].filter(([handle]) => !leaving.includes(handle)));
-  const isExact =
-    isSameRoster(change.starts, left) &&
-    leaving.every((handle) => made.makes.has(handle)) &&
-    new Set(leaving).size === leaving.length;
-  if (!isExact) return "no";
-  const counted = leavesCounted(history, made);
-  const isTwice = change.leaves.some((leave) => counted.some((each) => isSamePlace(each, leave)));
-  return allOf([isTrue(!isTwice), outcomeVerdict(history, before, { line, close })]);
-}
-
-/** The leaves that a change and those which it follows have counted. */
-function leavesCounted(history: History, change: MembersChange): readonly ChainPlace[] {
-  const { after, leaves } = change;
-  if (typeof after === "number") return leaves;
-  const close = history.linked(after);
-  const asked =
-    close === undefined ? undefined : history.linked(readClose(close)?.decides ?? after);
-  const before = asked === undefined ? undefined : readMembersChange(asked.body);
-  return before === undefined ? leaves : [...leaves, ...leavesCounted(history, before)];
+function followVerdict(history: History, change: MembersChange, after: ChainPlace): Verdict {
+  if (history.linked(after) === undefined) return lacking(after);
+  const made = changeClosed(history, after);
+  if (made === undefined) return "no";
+  const leaving = new Set(change.leaves.map(({ author }) => author));
+  const left = new Map([...made.change.makes].filter(([handle]) => !leaving.has(handle)));
+  const isOfThem = [...leaving].every((handle) => made.change.makes.has(handle));
+  if (!isOfThem || !isSameRoster(change.starts, left)) return "no";
+  const first = history.firstClose({ place: made.ask.place, party: "" }, after);
+  if (first === undefined) return "no";
+  if (!isSamePlace(first.place, after))
+    return first.verdict === "yes" ? "no" : lacking(first.place);
+  if (first.verdict !== "yes") return lacking(after);
+  if (leaving.size === 0) return "yes";
+  const isTwice = [...lineage(history, made.change)].some(({ leaves }) =>
+    leaves.some((one) => change.leaves.some((other) => isSamePlace(one, other))),
+  );
+  return isTrue(!isTwice);
 }
 
 /**
- * Whether the word by which an agent takes a change counts: it is the first that its author takes in that
- * thread, or names the end of the one before, whose word counts too.
+ * Whether a word counts by which an agent takes a change: it is the first that its author takes in that thread,
+ * or lists the end of the one before, whose word counts too. Spec of the next wire, 3.11.
  */
-function takeCounts(history: History, word: LinkedLine): Verdict {
-  const taken = moved(undefined, word);
-  if (taken === undefined || word.prev === undefined) return "yes";
-  const earlier = wordsRead(history, word.prev, word.thread).filter((each) => {
-    const other = moved(undefined, each);
-    return other !== undefined && !isSamePlace(other, taken);
-  });
-  const last = earlier.at(-1);
-  const other = last === undefined ? undefined : moved(undefined, last);
-  if (last === undefined || other === undefined) return "yes";
-  const ends = (readPlaces(field(word.body, "ends")) ?? []).map((end) =>
-    endVerdict(history, other, end),
-  );
-  const isEnded: Verdict = ends.includes("yes")
-    ? "yes"
-    : (ends.find((verdict) => verdict !== "no") ?? "no");
-  return allOf([isEnded, takeCounts(history, last)]);
+export function takeVerdict(history: History, word: LinkedLine): Verdict {
+  const before = takenBy(word) === undefined ? undefined : history.takenBefore(word.place);
+  if (before === undefined) return "yes";
+  const listed = field(word.body, "ends");
+  const places = isJsonArray(listed) ? listed.slice(0, MOST_ENDS).map(readPlace) : [];
+  const ends = places
+    .filter((place) => place !== undefined)
+    .map((place) => endVerdict(history, before.takes, place));
+  const open = ends.flatMap((verdict) => (typeof verdict === "string" ? [] : verdict.lacks));
+  const isEnded: Verdict = ends.includes("yes") ? "yes" : open.length > 0 ? lacking(...open) : "no";
+  return allOf([isEnded, history.takeCounts(before.word)]);
 }
 
 /** Whether a line ends a change: its close other than as approved, or the leave of its asker. */
-function endVerdict(history: History, change: Place, end: ChainPlace): Verdict {
+function endVerdict(history: History, change: Place, end: Place): Verdict {
+  if (!isChained(end)) return history.loose(end) === undefined ? lacking(end) : "no";
   const line = history.linked(end);
-  const asked = history.linked(change);
   if (line === undefined) return lacking(end);
-  if (asked === undefined) return lacking(change);
-  const ask = readAsk(asked);
-  if (ask === undefined || !history.descends(end, asked.place)) return "no";
+  const asked = history.linked(change);
+  if (asked?.type !== "proposal" || !history.descends(end, asked.place)) return "no";
   const close = readClose(line);
   if (close === undefined ? !isLeave(line) : close.outcome !== "ended") return "no";
-  if (close !== undefined && !isSamePlace(close.decides, asked.place)) return "no";
-  const earlier = closesOf(history, ask, asked.place.author, undefined)
-    .filter((each) => history.descends(end, each.line.place))
-    .map((each) => verdictOf(history, ask, each));
-  if (earlier.includes("yes")) return "no";
-  return allOf(earlier.filter((verdict) => verdict !== "no"));
+  if (close !== undefined && !isSamePlace(close.decides, change)) return "no";
+  const first = history.firstClose({ place: change, party: "" }, end);
+  if (first === undefined) return isTrue(close === undefined);
+  if (isSamePlace(first.place, end)) return "yes";
+  return first.verdict === "yes" ? "no" : lacking(first.place);
 }

@@ -1,15 +1,19 @@
 import type { ChainPlace, Naming, Place, RefusedLines } from "../../wire/places.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** A line as outcomes see it; it may break the schema. */
 export interface HistoryLine {
   readonly place: Place;
   readonly timestamp: string;
+  /** `correlation_id`; empty for a line that is in no thread. */
   readonly thread: string;
   readonly type: string;
   /** Handles or `*`; undefined when the line does not say. */
   readonly to: readonly string[] | undefined;
   readonly isAckRequired: boolean;
+  readonly subject: string;
+  readonly refs: readonly string[];
   readonly body: JsonValue;
 }
 
@@ -47,27 +51,93 @@ export interface Few {
   readonly limit: number;
 }
 
-/** The authentic lines that are held, as questions. Outcomes are judged by nothing else. */
+/** What an agent has answered. */
+export interface Answered {
+  readonly place: ChainPlace;
+  readonly approves: boolean;
+}
+
+/** What the words of a thread on one branch, up to a line of it, add up to. */
+export interface Standing {
+  /** How many there are; of those that are not read at most one counts. */
+  readonly words: number;
+  /** How many of those that are read ask something. */
+  readonly asks: number;
+  /** Where the author of the branch stands after them. Spec of the next wire, 3.4.2. */
+  readonly position: Place | undefined;
+}
+
+/** A word that takes a change of members, and which one. Spec of the next wire, 3.11. */
+export interface Take {
+  readonly word: ChainPlace;
+  readonly takes: Place;
+}
+
+export interface AskName {
+  readonly place: Place;
+  readonly thread: string;
+  readonly is: "proposal" | "request";
+}
+
+/** An ask, and of a request the party that is meant; of an ask in no chain the one that closes it. */
+export interface AskKey {
+  readonly place: Place;
+  /** Empty for a proposal of a chain, and for a request that can never be approved. */
+  readonly party: string;
+}
+
+/** A close that is not found invalid: the first one on its branch. */
+export interface StandingClose {
+  readonly place: ChainPlace;
+  readonly outcome: "approved" | "ended";
+  /** `lacks`: what it cannot be judged without. */
+  readonly verdict: Exclude<Verdict, "no">;
+}
+
+/**
+ * The authentic lines that are held, as questions. Outcomes are judged by nothing else. None of the answers
+ * costs more with the number of lines that an author has written, only with how often it has forked its chain.
+ */
 export interface History {
   readonly wireId: string;
   linked(place: Place): LinkedLine | undefined;
   loose(place: Place): LooseLine | undefined;
   /** Whether the `prev` of one linked line leads to another one. No line descends from itself. */
   descends(newer: ChainPlace, older: ChainPlace): boolean;
-  /** The words of a thread on the branch of a linked line, itself included; at most one more than are read. */
-  words(tip: ChainPlace, thread: string): readonly LinkedLine[];
-  /** Places of `party` with a `seq` above a number, named on the branch of a linked line, itself included. */
-  known(tip: ChainPlace, party: string, above: number): readonly ChainPlace[];
-  /** Linked corrections of an author that name the ask in `decides`, by `seq`, then by id. */
-  closes(author: string, ask: Place): readonly LinkedLine[];
+  /** Of the words of a thread on the branch of a linked line, itself included. */
+  standing(tip: ChainPlace, thread: string): Standing;
+  /** The last answer to an ask on the branch of a linked line, itself included; a counter is one that rejects. */
+  lastAnswer(tip: ChainPlace, ask: AskName): Answered | undefined;
+  /** The last word before this one, in its thread and on its branch, that takes another change than this one. */
+  takenBefore(word: ChainPlace): Take | undefined;
+  /** Whether a word that takes a change counts, as far as it was judged. Spec of the next wire, 3.11. */
+  takeCounts(word: ChainPlace): Verdict;
+  /** Whether a place that descends from `at` is named on the branch of a linked line, itself included. */
+  isKnownBehind(tip: ChainPlace, at: ChainPlace): boolean;
+  /** The place of `party` with the largest `seq` above a number that is named there and not linked. */
+  lastUnlinked(tip: ChainPlace, party: string, above: number): ChainPlace | undefined;
+  /** Whether any place in the chain of `party` is named there. */
+  knowsChain(tip: ChainPlace, party: string): boolean;
+  /** The first close of an ask on the branch of a linked line, itself included, that is not found invalid. */
+  firstClose(ask: AskKey, tip: ChainPlace): StandingClose | undefined;
+  /** That of each branch, by `seq`, then by id. */
+  firstCloses(ask: AskKey): readonly StandingClose[];
+  /** Closes of an ask that prove nothing, the latest few. */
+  unprovedCloses(ask: AskKey): readonly ChainPlace[];
   /** Whether a linked line of an author names a place that is the line or descends from it, but as refused. */
   isNamedBy(author: string, line: ChainPlace): boolean;
   /** Whether an earlier line on the branch of a linked line is of the same thread. */
   hasEarlierInThread(line: LinkedLine): boolean;
-  /** Linked proposals of all authors in a thread. */
-  proposals(thread: string): readonly LinkedLine[];
-  /** Linked lines of an author that leave the wire, by `seq`, then by id. */
-  leaves(author: string): readonly LinkedLine[];
+  /** Changes of members in a thread that are approved, on one branch of their asker at least. */
+  approvedChanges(thread: string): readonly LinkedLine[];
+  /** Whether the author of a linked line leaves on its branch, after an earlier line and up to that one. */
+  leavesBetween(earlier: ChainPlace, later: ChainPlace): boolean;
+  /** Whether an agent leaves after one of these points, by another line than those that are counted. */
+  hasLeft(
+    author: string,
+    after: readonly (number | ChainPlace)[],
+    counted: readonly ChainPlace[],
+  ): boolean;
   /** Linked lines of an author that do this with a place. */
   namers(author: string, naming: Naming, place: Place, few: Few): readonly LinkedLine[];
   /**

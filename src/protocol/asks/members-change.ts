@@ -1,6 +1,6 @@
 import { agentName, rosterProblems } from "../../wire/handle.ts";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../wire/json/json.ts";
-import { isChained, readPlace, type ChainPlace } from "../../wire/places.ts";
+import { isChained, isSamePlace, readPlace, type ChainPlace } from "../../wire/places.ts";
 import { booleanField, field } from "../body.ts";
 import type { HistoryLine } from "./history.ts";
 
@@ -48,7 +48,7 @@ function readRoster(value: JsonValue | undefined): Roster | undefined {
   return roster;
 }
 
-export function readPlaces(value: JsonValue | undefined): readonly ChainPlace[] | undefined {
+function readPlaces(value: JsonValue | undefined): readonly ChainPlace[] | undefined {
   if (!isJsonArray(value)) return undefined;
   const places = value
     .map(readPlace)
@@ -85,4 +85,16 @@ export function isSameRoster(one: Roster, other: Roster): boolean {
   return (
     one.size === other.size && [...one].every(([handle, chains]) => other.get(handle) === chains)
   );
+}
+
+export function isSameAfter(one: number | ChainPlace, other: number | ChainPlace): boolean {
+  if (typeof one === "number" || typeof other === "number") return one === other;
+  return isSamePlace(one, other);
+}
+
+/** Who has to take a change: its asker, and those that it asks. */
+export function takers(starts: Roster, makes: Roster): readonly string[] {
+  return [...makes]
+    .filter(([handle, chains]) => chains && starts.has(handle))
+    .map(([handle]) => handle);
 }

@@ -1,10 +1,9 @@
-import { isSamePlace, type ChainPlace } from "../../wire/places.ts";
-import { isMembersChange, readAsk } from "./ask-line.ts";
-import { field } from "../body.ts";
+import type { ChainPlace } from "../../wire/places.ts";
+import { readAsk } from "./ask-line.ts";
 import type { History } from "./history.ts";
 import {
+  isSameAfter,
   isSameRoster,
-  readAfter,
   readMembersChange,
   rosterThread,
   type Roster,
@@ -34,7 +33,7 @@ export function rosterInForce(history: History, { roster, epoch }: PinnedRoster)
   for (;;) {
     const [next, other] = after.flatMap((each) => approvedAfter(history, each, reached));
     if (next === undefined || other !== undefined) {
-      const isMember = (handle: string): boolean => !hasLeft(history, handle, passed, counted);
+      const isMember = (handle: string): boolean => !history.hasLeft(handle, passed, counted);
       return {
         roster: new Map([...reached].filter(([handle]) => isMember(handle))),
         after: after[0] ?? epoch,
@@ -59,9 +58,9 @@ function approvedAfter(
   after: number | ChainPlace,
   reached: Roster,
 ): readonly Applied[] {
-  return history.proposals(rosterThread(history.wireId, after)).flatMap((line) => {
+  return history.approvedChanges(rosterThread(history.wireId, after)).flatMap((line) => {
     const ask = readAsk(line);
-    const change = isMembersChange(line.body) ? readMembersChange(line.body) : undefined;
+    const change = readMembersChange(line.body);
     if (ask === undefined || change === undefined || !isSameAfter(change.after, after)) return [];
     const leaving = new Set(change.leaves.map(({ author }) => author));
     const left = new Map([...reached].filter(([handle]) => !leaving.has(handle)));
@@ -71,24 +70,5 @@ function approvedAfter(
     const outcome = outcomeOf(history, ask);
     if (outcome.is !== "approved") return [];
     return [{ makes: change.makes, leaves: change.leaves, closes: outcome.closes }];
-  });
-}
-
-function isSameAfter(one: number | ChainPlace, other: number | ChainPlace): boolean {
-  if (typeof one === "number" || typeof other === "number") return one === other;
-  return isSamePlace(one, other);
-}
-
-/** Whether a member has left since one of these points, and no change that is applied counts it. */
-function hasLeft(
-  history: History,
-  handle: string,
-  passed: readonly (number | ChainPlace)[],
-  counted: readonly ChainPlace[],
-): boolean {
-  return history.leaves(handle).some(({ place, body }) => {
-    const after = readAfter(field(body, "after"));
-    const isOfThese = after !== undefined && passed.some((each) => isSameAfter(each, after));
-    return isOfThese && !counted.some((each) => isSamePlace(each, place));
   });
 }

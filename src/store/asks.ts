@@ -1,0 +1,478 @@
+import {
+  askKey,
+  moved,
+  partsOf,
+  readAnswer,
+  readAsk,
+  readClose,
+  takenBy,
+  type Ask,
+} from "../protocol/asks/ask-line.ts";
+import type { OpenAsk } from "../protocol/asks/closing.ts";
+import { partClosed, takeVerdict, verdictOf } from "../protocol/asks/closes.ts";
+import { MOST_WORDS, WORD_TYPES, type LinkedLine } from "../protocol/asks/history.ts";
+import { isLeave, readAfter } from "../protocol/asks/members-change.ts";
+import type { Verdict } from "../protocol/asks/verdict.ts";
+import { field } from "../protocol/body.ts";
+import { isSamePlace, type ChainPlace, type Place } from "../wire/places.ts";
+import { pathTo, tipAt, type Tip } from "./branches.ts";
+import type { Database, SqlRow } from "./database.ts";
+import { afterName, StoreHistory } from "./history.ts";
+import { idBytes, idText } from "./ids.ts";
+
+/** Changes of asks are counted. */
+const NEXT_CHANGE = "(select coalesce(max(changed), 0) + 1 from asks)";
+/** A thread in which members are changed. */
+const ROSTER = "roster:";
+
+/** A line as it was inserted; `t` is its thread. */
+interface NewRow {
+  readonly n: number;
+  readonly t: number;
+  readonly type: string;
+  readonly place: Place;
+}
+
+/**
+ * What follows from the lines of asks, kept in rows that change with each line that is taken in: words of
+ * threads, what is asked, which closes stand. What a line changes is its own rows and marks; how much is judged
+ * because of it is bounded by `judge`.
+ */
+export class AskRows {
+  readonly #database: Database;
+  /** Without the wire's name only questions that do not need it. */
+  readonly #history: StoreHistory;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#history = new StoreHistory(database, "");
+  }
+
+  /** A line is linked; those before it in its chain are. */
+  addLinked({ n, t, type, place, tip }: NewRow & { readonly tip: Tip }): void {
+    this.#resolveNames(place, tip);
+    if (type === "shutdown") this.#addLeave(n, tip);
+    if (isWord(type)) this.#addWord(n, t, tip);
+    this.#wake(place);
+  }
+
+  /** A line that is in no chain is held. */
+  addLoose({ n, t, type, place }: NewRow): void {
+    const ask = isWord(type) ? readAsk(this.#history.line(n)) : undefined;
+    if (ask !== undefined) {
+      this.#addAsked(n, t, ask);
+      const key = askKey(ask, undefined);
+      if (key !== undefined) this.#addPart(n, t, ask, key.party);
+      // Closes of it may have been held before it.
+      const sql =
+        "select distinct n, w.seq from names join thread_words w using (n) where of = ? and of_id = ? " +
+        "and naming = 'closes' and w.t = ? and of_seq is null order by w.seq, n";
+      const { author, id } = ask.place;
+      for (const closing of this.#database.all(sql, author, idBytes(id), t))
+        this.#addClose(this.#linked(Number(closing["n"])), Number(closing["n"]), t);
+    }
+    this.#wake(place);
+  }
+
+  /** A line in no chain that names no party asks this agent, too. */
+  addParty(n: number, party: string): void {
+    const ask = this.#ask(n);
+    const t = this.#database.get("select t from lines where n = ?", n)?.["t"];
+    if (ask?.parties === undefined && ask !== undefined) this.#addPart(n, Number(t), ask, party);
+  }
+
+  /**
+   * Judges closes that were taken in, or for which lines have come, at most so many. Returns whether nothing is
+   * left to judge.
+   */
+  judge(wireId: string, limit: number): boolean {
+    const history = new StoreHistory(this.#database, wireId);
+    const sql = "select * from verdicts where state = 'due' order by n limit 1";
+    for (let judged = 0; ; judged += 1) {
+      const row = this.#database.get(sql);
+      if (row === undefined || judged >= limit) return row === undefined;
+      if (row["subject"] === "take") this.#judgeTake(history, row);
+      else this.#judgeClose(history, row);
+    }
+  }
+
+  /** A beat of a party says that it has time: from now on it has to answer what it has read. */
+  addReady(closer: string, whole: ChainPlace, nowMs: number): void {
+    const party = whole.author;
+    const sql =
+      "select ask, parties, asks.party, seq, id, agents.name as author from asks join asked using (n) " +
+      "join lines using (n) join agents using (a) where closer = ? and state = 'open' and seq is not null " +
+      "and not exists (select 1 from reading where reading.ask = asks.ask and reading.party = ?)";
+    for (const row of this.#database.all(sql, closer, party)) {
+      const parties = row["party"] === "" ? partiesIn(row["parties"]) : [String(row["party"])];
+      const { author, id } = placeIn(row);
+      const place = { author, seq: Number(row["seq"]), id };
+      const isAsked = parties?.includes(party) === true;
+      if (!isAsked || this.#history.firstHead(whole, place, "read") === undefined) continue;
+      const insert = "insert into reading (ask, party, since) values (?, ?, ?)";
+      this.#database.run(insert, row["ask"] ?? null, party, nowMs);
+    }
+  }
+
+  /** Lines that name this one have named a line of this branch; some closes cannot stand any more. */
+  #resolveNames({ author, seq, id }: Place, tip: Tip): void {
+    const unlinked = "of_id = ? and of = ? and of_seq = ? and of_branch is null";
+    const naming = this.#database.all(
+      `select names.a, min(lines.seq) as seq from names join lines using (n) where ${unlinked} group by names.a order by names.a`,
+      ...[idBytes(id), author, seq],
+    );
+    if (naming.length === 0) return;
+    for (const row of naming) {
+      for (const part of pathTo(this.#database, tip)) {
+        const sql =
+          "update verdicts set state = 'due' where subject = 'close' and state = 'open' and seq > ? and n in " +
+          "(select n from watches where a = ? and of = ? and of_branch = ? and of_seq < ?)";
+        const values = [row["seq"] ?? 0, row["a"] ?? 0, author, part.branch, part.seq];
+        this.#database.run(sql, ...values);
+      }
+    }
+    const sql = `update names set of_branch = ? where ${unlinked}`;
+    this.#database.run(sql, tip.branch, idBytes(id), author, seq);
+  }
+
+  #addLeave(n: number, { a, branch, seq }: Tip): void {
+    const line = this.#linked(n);
+    if (!isLeave(line)) return;
+    const after = readAfter(field(line.body, "after"));
+    const name = after === undefined ? "" : afterName(after);
+    const sql = "insert into leaves (n, a, branch, seq, after) values (?, ?, ?, ?, ?)";
+    this.#database.run(sql, n, a, branch, seq, name);
+  }
+
+  #addWord(n: number, t: number, tip: Tip): void {
+    const { a, branch, seq } = tip;
+    const before = this.#lastWord(t, tip);
+    const nth = Number(before?.["nth"] ?? 0) + 1;
+    if (nth > MOST_WORDS + 1) return;
+    const line = this.#linked(n);
+    const isRead = nth <= MOST_WORDS;
+    if (line.thread === "") return;
+    const position = standsIn(before);
+    const stands = isRead ? moved(position, line) : position;
+    const taken = isRead ? takenBy(line) : undefined;
+    const ask = isRead ? readAsk(line) : undefined;
+    const [taking, other] =
+      taken === undefined
+        ? [before?.["taking"] ?? null, before?.["other"] ?? null]
+        : [n, this.#otherTaken(before, taken)];
+    this.#database.run(
+      "insert into thread_words (n, t, a, branch, seq, nth, asks, stands, stands_seq, stands_id, taking, other) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[n, t, a, branch, seq, nth],
+      Number(before?.["asks"] ?? 0) + (ask === undefined ? 0 : 1),
+      ...(stands === undefined ? [null, null, null] : placeValues(stands)),
+      ...[taking, other],
+    );
+    if (!isRead) return;
+    for (const is of ["proposal", "request"] as const) {
+      const answer = readAnswer(line, is);
+      if (answer === undefined) continue;
+      this.#database.run(
+        "insert into answers (n, t, a, branch, seq, of, of_seq, of_id, type, approves) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ...[n, t, a, branch, seq, ...placeValues(answer.ask)],
+        ...[is, answer.approves ? 1 : 0],
+      );
+    }
+    if (ask !== undefined) {
+      this.#addAsked(n, t, ask);
+      for (const party of partsOf(ask)) this.#addPart(n, t, ask, party);
+    }
+    if (taken !== undefined && other !== null && line.thread.startsWith(ROSTER))
+      this.#addVerdict(n, "take", null, tip, null);
+    if (line.type === "correction") this.#addClose(line, n, t);
+  }
+
+  #lastWord(t: number, tip: Tip): SqlRow | undefined {
+    const sql =
+      "select * from thread_words where t = ? and a = ? and branch = ? and seq <= ? order by seq desc limit 1";
+    for (const { a, branch, seq } of pathTo(this.#database, tip)) {
+      const row = this.#database.get(sql, t, a, branch, seq);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  /** The last word that takes another place than this one. */
+  #otherTaken(before: SqlRow | undefined, taken: Place): number | null {
+    const taking = before?.["taking"] ?? null;
+    if (taking === null) return null;
+    const row = this.#database.get("select * from thread_words where n = ?", taking);
+    const place = standsIn(row);
+    const isSame = place !== undefined && isSamePlace(place, taken);
+    const other = isSame ? row?.["other"] : taking;
+    return other === null || other === undefined ? null : Number(other);
+  }
+
+  #addAsked(n: number, t: number, { is, isVoid, isOfMembers, parties }: Ask): void {
+    const sql =
+      "insert or ignore into asked (n, t, type, void, members, parties) values (?, ?, ?, ?, ?, ?)";
+    const names = parties === undefined ? null : JSON.stringify(parties);
+    const flags = [isVoid ? 1 : 0, isOfMembers ? 1 : 0];
+    this.#database.run(sql, n, t, is, ...flags, names);
+  }
+
+  #addPart(n: number, t: number, { place, isOfMembers }: Ask, party: string): void {
+    const sql = `insert or ignore into asks (n, party, closer, t, members, changed) values (?, ?, ?, ?, ?, ${NEXT_CHANGE})`;
+    const closer = place.seq === null ? party : place.author;
+    this.#database.run(sql, n, party, closer, t, isOfMembers ? 1 : 0);
+  }
+
+  #ask(n: number): Ask | undefined {
+    const sql =
+      "select asked.*, seq, id, agents.name as author, threads.name as thread from asked join lines using (n) " +
+      "join agents using (a) join threads on threads.t = asked.t where n = ?";
+    const row = this.#database.get(sql, n);
+    return row === undefined ? undefined : askIn(row);
+  }
+
+  #addClose(line: LinkedLine, n: number, t: number): void {
+    const close = readClose(line);
+    const asked = close === undefined ? undefined : this.#lineAt(close.decides);
+    const ask = asked === undefined ? undefined : this.#ask(asked);
+    if (close === undefined || asked === undefined || ask === undefined) return;
+    const key = partClosed(this.#history, ask, { line, close });
+    const tip = tipAt(this.#database, line.place);
+    if (key === undefined || tip === undefined) return;
+    this.#addPart(asked, t, ask, key.party);
+    const part = this.#database.get(
+      "select ask from asks where n = ? and party = ?",
+      asked,
+      key.party,
+    );
+    this.#addVerdict(n, "close", Number(part?.["ask"]), tip, close.outcome);
+  }
+
+  #addVerdict(
+    n: number,
+    subject: "close" | "take",
+    ask: number | null,
+    { branch, seq }: Tip,
+    outcome: string | null,
+  ): void {
+    const sql =
+      "insert or ignore into verdicts (n, subject, ask, branch, seq, outcome) values (?, ?, ?, ?, ?, ?)";
+    this.#database.run(sql, n, subject, ask, branch, seq, outcome);
+  }
+
+  #judgeTake(history: StoreHistory, row: SqlRow): void {
+    const n = Number(row["n"]);
+    const line = this.#linked(n);
+    this.#setVerdict(n, "take", takeVerdict(history, line), line.place);
+  }
+
+  #judgeClose(history: StoreHistory, row: SqlRow): void {
+    const n = Number(row["n"]);
+    const part = Number(row["ask"]);
+    const line = this.#linked(n);
+    const tip = tipAt(this.#database, line.place);
+    const close = readClose(line);
+    const asks = this.#database.get("select n, party, closer from asks where ask = ?", part);
+    const ask = this.#ask(Number(asks?.["n"]));
+    if (tip === undefined || close === undefined || ask === undefined)
+      throw new Error(`line ${n} is no close`);
+    if (this.#hasEarlierClose(part, tip)) {
+      this.#database.run(
+        "update verdicts set state = 'behind' where n = ? and subject = 'close'",
+        n,
+      );
+      this.#wake(line.place);
+      return;
+    }
+    const party = String(asks?.["party"]);
+    const parties = party === "" ? (ask.parties ?? []) : [party];
+    const verdict = verdictOf(history, ask, parties, { line, close });
+    this.#setVerdict(n, "close", verdict, line.place);
+    if (verdict === "no") this.#dueBehind(part);
+    if (typeof verdict !== "string") {
+      for (const { at } of close.entries) this.#watch(n, tip.a, at);
+    }
+    this.#refresh(part);
+  }
+
+  #hasEarlierClose(part: number, tip: Tip): boolean {
+    const sql =
+      "select 1 as found from verdicts where ask = ? and branch = ? and seq <= ? and seq < ? and state <> 'no' limit 1";
+    return pathTo(this.#database, tip).some(
+      ({ branch, seq }) => this.#database.get(sql, part, branch, seq, tip.seq) !== undefined,
+    );
+  }
+
+  /** The next close on each branch, now that one before it is invalid. */
+  #dueBehind(part: number): void {
+    const sql =
+      "update verdicts set state = 'due' where subject = 'close' and n in (select n from " +
+      "(select n, min(seq) from verdicts where ask = ? and state = 'behind' group by branch))";
+    this.#database.run(sql, part);
+  }
+
+  #watch(n: number, a: number, at: Place | undefined): void {
+    if (at?.seq === null || at === undefined) return;
+    const party = tipAt(this.#database, { ...at, seq: at.seq });
+    if (party === undefined) return;
+    const sql = "insert into watches (a, of, of_branch, of_seq, n) values (?, ?, ?, ?, ?)";
+    this.#database.run(sql, a, at.author, party.branch, party.seq, n);
+  }
+
+  #setVerdict(n: number, subject: "close" | "take", verdict: Verdict, place: Place): void {
+    const state = typeof verdict === "string" ? verdict : "open";
+    const sql = "update verdicts set state = ? where n = ? and subject = ?";
+    this.#database.run(sql, state, n, subject);
+    this.#database.run("delete from waits where n = ? and subject = ?", n, subject);
+    if (subject === "close") this.#database.run("delete from watches where n = ?", n);
+    if (typeof verdict === "string") {
+      this.#wake(place);
+      return;
+    }
+    for (const { author, seq, id } of verdict.lacks) {
+      const insert = "insert into waits (of, of_seq, of_id, n, subject) values (?, ?, ?, ?, ?)";
+      this.#database.run(insert, author, seq, idBytes(id), n, subject);
+    }
+  }
+
+  /** What waits for a line, or for its verdict, can be judged again. */
+  #wake({ author, seq, id }: Place): void {
+    const sql =
+      "update verdicts set state = 'due' where state = 'open' and (n, subject) in " +
+      "(select n, subject from waits where of_id = ? and of = ? and of_seq is ?)";
+    this.#database.run(sql, idBytes(id), author, seq);
+  }
+
+  /** Says of a part of an ask what its closes make of it. */
+  #refresh(part: number): void {
+    const first = this.#database.all(
+      "select v.n, v.state, v.outcome from verdicts v join lines using (n) where ask = ? and state in ('yes', 'open') " +
+        "order by v.state = 'open', v.seq, lines.id",
+      part,
+    );
+    const valid = first.filter((row) => row["state"] === "yes");
+    const outcomes = new Set(valid.map((row) => String(row["outcome"])));
+    const [outcome = first.length === 0 ? "open" : "waits"] = outcomes;
+    const state = outcomes.size > 1 ? "contested" : outcome;
+    const sql =
+      `update asks set state = ?, close = ?, changed = ${NEXT_CHANGE} ` +
+      "where ask = ? and (state <> ? or close is not ?)";
+    const close = valid[0]?.["n"] ?? null;
+    this.#database.run(sql, state, close, part, state, close);
+  }
+
+  #lineAt({ author, seq, id }: Place): number | undefined {
+    const sql =
+      "select n from lines where id = ? and id_start = ? and seq is ? and a = (select a from agents where name = ?)";
+    const start = Number.parseInt(id.slice(0, 13), 16);
+    const row = this.#database.get(sql, idBytes(id), start, seq, author);
+    return row === undefined ? undefined : Number(row["n"]);
+  }
+
+  #linked(n: number): LinkedLine {
+    return this.#history.line(n) as LinkedLine;
+  }
+}
+
+const PART =
+  "select asks.ask, asks.party, asks.state, asks.changed, asked.type, asked.void, asked.members, asked.parties, " +
+  "lines.n, lines.seq, lines.id, lines.live, lines.received, agents.name as author, threads.name as thread " +
+  "from asks join asked using (n) join lines using (n) join agents using (a) join threads on threads.t = asks.t";
+
+/** A part of an ask that is decided by itself. */
+export interface AskPart {
+  readonly ask: Ask;
+  /** Of a request, and of an ask in no chain: the one that answers; empty for all. */
+  readonly party: string;
+  readonly state: "open" | "waits" | "approved" | "ended" | "contested";
+  /** Counts changes of the states of all asks: that of its last one. */
+  readonly changed: number;
+  readonly receivedMs: number;
+}
+
+/** What an agent has to close, in the order in which it was asked; only of one thread if that is given. */
+export function readOpenAsks(database: Database, closer: string, thread?: string): OpenAsk[] {
+  const inThread =
+    thread === undefined ? "" : "and asks.t = (select t from threads where name = ?)";
+  const standing =
+    "select 1 from verdicts where verdicts.ask = asks.ask and verdicts.state <> 'no'";
+  const sql =
+    `${PART} where closer = ? and asks.state in ('open', 'waits') ${inThread} ` +
+    `and not exists (${standing}) order by asks.ask`;
+  return database.all(sql, closer, ...(thread === undefined ? [] : [thread])).map((row) => {
+    const { ask, party } = partIn(row);
+    const part = row["ask"] ?? null;
+    const ready = database.all(
+      "select party, since from reading where ask = ? order by party",
+      part,
+    );
+    const unproved = database.get("select 1 as found from verdicts where ask = ? limit 1", part);
+    const isPart = party !== "" && ask.place.seq !== null;
+    return {
+      ask: isPart ? { ...ask, parties: [party] } : ask,
+      of: isPart ? party : undefined,
+      isLive: row["live"] === 1,
+      readySince: new Map(ready.map((each) => [String(each["party"]), Number(each["since"])])),
+      hasUnproved: unproved !== undefined,
+    };
+  });
+}
+
+/** Parts of asks of one thread, in the order in which they were asked. */
+export function readAskParts(database: Database, thread: string, limit: number): AskPart[] {
+  const sql = `${PART} where asks.t = (select t from threads where name = ?) order by asks.ask limit ?`;
+  return database.all(sql, thread, limit).map(partIn);
+}
+
+/** Parts by the last change of their state, what is behind `after`, the earliest change first. */
+export function readChangedAsks(database: Database, after: number, limit: number): AskPart[] {
+  const sql = `${PART} where asks.changed > ? order by asks.changed, asks.ask limit ?`;
+  return database.all(sql, after, limit).map(partIn);
+}
+
+function partIn(row: SqlRow): AskPart {
+  return {
+    ask: askIn(row),
+    party: String(row["party"]),
+    state: row["state"] as AskPart["state"],
+    changed: Number(row["changed"]),
+    receivedMs: Number(row["received"]),
+  };
+}
+
+/** Whether it is a line that can ask, answer or close: others are not parsed. */
+function isWord(type: string): boolean {
+  return WORD_TYPES.some((each) => each === type);
+}
+
+function placeIn(row: SqlRow): Place {
+  const seq = row["seq"] === null ? null : Number(row["seq"]);
+  return { author: String(row["author"]), seq, id: idText(row["id"]) };
+}
+
+/** An ask as its row has it. */
+function askIn(row: SqlRow): Ask {
+  return {
+    place: placeIn(row),
+    thread: String(row["thread"]),
+    is: row["type"] === "request" ? "request" : "proposal",
+    parties: partiesIn(row["parties"]),
+    isVoid: row["void"] === 1,
+    isOfMembers: row["members"] === 1,
+  };
+}
+
+function partiesIn(names: SqlRow[string] | undefined): readonly string[] | undefined {
+  return names === null || names === undefined
+    ? undefined
+    : (JSON.parse(String(names)) as string[]);
+}
+
+function placeValues({ author, seq, id }: Place): [string, number | null, Uint8Array] {
+  return [author, seq, idBytes(id)];
+}
+
+function standsIn(row: SqlRow | undefined): Place | undefined {
+  if (row === undefined || row["stands"] === null) return undefined;
+  const seq = row["stands_seq"] === null ? null : Number(row["stands_seq"]);
+  return { author: String(row["stands"]), seq, id: idText(row["stands_id"]) };
+}
