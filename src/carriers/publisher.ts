@@ -7,8 +7,9 @@ import {
   type Disk,
   type DiskFile,
 } from "../storage/disk/disk.ts";
-import { endsLine, joinLines, LINE_END, wholeLines } from "../storage/disk/line-splitter.ts";
+import { endsLine, joinLines, LINE_END } from "../storage/disk/line-splitter.ts";
 import { parseObject } from "../wire/json/json.ts";
+import { carrierLines } from "./packed.ts";
 
 /** A line of our chain, as it was signed. */
 export interface OwnLine {
@@ -84,7 +85,7 @@ function linesHeld(disk: Disk, files: readonly string[], chain: OwnChain): Numbe
     const file = openUnlessObstructed(disk, path);
     if (file === undefined || file === "obstructed") continue;
     try {
-      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+      for (const { bytes } of carrierLines(file)) {
         const seq = bytes === undefined ? undefined : numberOf(bytes);
         if (bytes === undefined || seq === undefined || seq > chain.last || held.has(seq)) continue;
         const [own] = chain.after(seq - 1, 1);

@@ -7,6 +7,7 @@ import {
 } from "../storage/disk/disk.ts";
 import { bytesBefore, chunksOf, isBlank, LineSplitter } from "../storage/disk/line-splitter.ts";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
+import { isPacked, unpack } from "./packed.ts";
 
 /** How far a carrier was read; plain JSON. It only saves work. */
 export interface CarrierCursor {
@@ -21,6 +22,11 @@ export interface CarrierCursor {
   /** Nothing is new while the file looks so. */
   readonly size: number;
   readonly mtimeMs: number;
+  /**
+   * Of a compressed file, whose `offset` counts its content: where the member begins in which the next line
+   * does, bytes of content before that line in it, and the size of the file.
+   */
+  readonly packed?: { readonly at: number; readonly within: number; readonly size: number };
 }
 
 export interface CarrierRead {
@@ -34,6 +40,8 @@ export interface CarrierRead {
   readonly hasMore: boolean;
   /** What was read before is not what it was: reading began again. */
   readonly isAgain: boolean;
+  /** Why what follows in a compressed file cannot be read: it is passed over. */
+  readonly unreadable?: string;
 }
 
 /** What one call may read, about. */
@@ -46,7 +54,8 @@ const PREFIX_BYTES = 64 * 1024;
 
 /**
  * The lines behind a cursor, whatever else is in the file. An unterminated end is left for later. A file that
- * is missing, or that is no regular file with one name, has no lines. Spec of the next wire, 1.9.
+ * is missing, or that is no regular file with one name, has no lines. One whose name ends in `.gz` is read as
+ * what it was compressed from. Spec of the next wire, 1.9, 1.10.
  *
  * @throws StorageError when the disk fails
  */
@@ -65,6 +74,7 @@ export function readCarrier(
   if (file === "obstructed") return { ...NOTHING, cursor };
   try {
     const stat = file.stat();
+    if (isPacked(path)) return takePacked(file, stat, cursor, budget);
     const isAgain = cursor !== undefined && !isContinued(file, stat, cursor);
     return { ...takeLines(file, stat, isAgain ? undefined : cursor, budget), isAgain };
   } finally {
@@ -96,18 +106,9 @@ function takeLines(
   const splitter = new LineSplitter(from, scanned);
   // In search of the end of a line it reads as far as a longest line goes.
   const to = Math.min(stat.size, begin + Math.max(budget.bytes, MAX_LINE_BYTES + 2));
-  const lines: Uint8Array[] = [];
-  let oversized = 0;
-  let count = 0;
-  for (const chunk of chunksOf(file, begin, to)) {
-    for (const { bytes, end } of splitter.feed(chunk)) {
-      count += 1;
-      if (bytes === undefined) oversized += 1;
-      else if (!isBlank(bytes)) lines.push(bytes);
-      if (count >= budget.lines || end - begin >= budget.bytes) break;
-    }
-    if (count >= budget.lines || splitter.start - begin >= budget.bytes) break;
-  }
+  const taking = new Taking(budget, begin);
+  for (const chunk of chunksOf(file, begin, to)) if (taking.feed(splitter, chunk)) break;
+  const { lines, oversized } = taking;
   const hasMore = splitter.position < stat.size;
   const next: CarrierCursor = {
     dev: stat.dev,
@@ -119,6 +120,85 @@ function takeLines(
     mtimeMs: stat.mtimeMs,
   };
   return { lines, oversized, cursor: next, hasMore };
+}
+
+/** An archived part never changes: one that does is read from its beginning. */
+function takePacked(
+  file: DiskFile,
+  stat: FileStat,
+  cursor: CarrierCursor | undefined,
+  budget: ReadBudget,
+): CarrierRead {
+  const { dev, ino, mtimeMs } = stat;
+  const isContinued =
+    cursor?.packed?.size === stat.size &&
+    cursor.dev === dev &&
+    cursor.ino === ino &&
+    cursor.mtimeMs === mtimeMs;
+  const from = isContinued ? cursor : undefined;
+  const { offset = 0, scanned = 0, packed = { at: 0, within: 0 } } = from ?? {};
+  const splitter = new LineSplitter(offset, scanned);
+  const began = splitter.position;
+  const taking = new Taking(budget, began);
+  const most = Math.max(budget.bytes, MAX_LINE_BYTES + 2);
+  /** The member in which the line begins that has not ended yet, and how much content is before that member. */
+  let member = { at: packed.at, start: began - packed.within };
+  let next = packed;
+  let isFull = false;
+  const members = unpack(file, packed.at);
+  let step = members.next();
+  for (let { within } = packed; step.done !== true && !isFull; within = 0) {
+    const { at, end, content } = step.value;
+    const start = splitter.position - within;
+    isFull = taking.feed(splitter, content.subarray(within)) || splitter.position - began >= most;
+    if (splitter.start >= start) member = { at, start };
+    // The rest of a line that is too long is of no interest.
+    next = splitter.oversized
+      ? { at: end, within: 0 }
+      : { at: member.at, within: splitter.start - member.start };
+    if (!isFull) step = members.next();
+  }
+  const { lines, oversized } = taking;
+  // Blanks, or bytes without a newline: a small file would give work for hours.
+  const isEmpty = isFull && lines.length === 0 && oversized === 0;
+  const ended = step.done === true ? step.value : undefined;
+  const unreadable = isEmpty ? "it goes on for too long without a line" : ended;
+  const hasMore = step.done !== true && unreadable === undefined;
+  return {
+    ...{ lines, oversized, hasMore, isAgain: cursor !== undefined && from === undefined },
+    ...(unreadable === undefined ? {} : { unreadable }),
+    cursor: {
+      ...{ dev, ino, mtimeMs, offset: splitter.start, prefixHash: "" },
+      scanned: splitter.oversized ? splitter.position - splitter.start : 0,
+      size: hasMore ? 0 : stat.size,
+      packed: { ...next, size: stat.size },
+    },
+  };
+}
+
+/** The lines that one call takes. */
+class Taking {
+  readonly lines: Uint8Array[] = [];
+  oversized = 0;
+  #count = 0;
+  readonly #budget: ReadBudget;
+  readonly #begin: number;
+
+  constructor(budget: ReadBudget, begin: number) {
+    this.#budget = budget;
+    this.#begin = begin;
+  }
+
+  /** True when the budget is used up. */
+  feed(splitter: LineSplitter, chunk: Uint8Array): boolean {
+    for (const { bytes, end } of splitter.feed(chunk)) {
+      this.#count += 1;
+      if (bytes === undefined) this.oversized += 1;
+      else if (!isBlank(bytes)) this.lines.push(bytes);
+      if (this.#count >= this.#budget.lines || end - this.#begin >= this.#budget.bytes) return true;
+    }
+    return splitter.start - this.#begin >= this.#budget.bytes;
+  }
 }
 
 function prefixHash(file: DiskFile, offset: number): string {
