@@ -26,9 +26,11 @@ export interface RandomOptions {
   readonly hasOperator: boolean;
   /** Whether members leave. Then who is refused depends on when lines arrive. */
   readonly hasLeaves: boolean;
+  /** What the agents are, one by one; else the seed decides, also how many there are. */
+  readonly kinds?: readonly Kind[];
 }
 
-type Kind = "honest" | "forking" | "rotating" | "robbed" | "unchained" | "upgrading";
+export type Kind = "honest" | "forking" | "rotating" | "robbed" | "unchained" | "upgrading";
 
 interface Author {
   readonly handle: string;
@@ -77,11 +79,19 @@ export function randomReading(seed: number, options: RandomOptions): RandomReadi
     return item;
   };
 
-  const authors = ["scribe", "mason", "ann", "zoe"].slice(0, 1 + below(4)).map((handle): Author => {
-    const writer = new LineWriter(handle);
-    writer.version = chance(0.15) ? "v3.0" : "v3.1";
-    return { handle, kind: pick(KINDS), writer, keyNumber: 1, said: [] };
-  });
+  const authors = ["scribe", "mason", "ann", "zoe"]
+    .slice(0, options.kinds?.length ?? 1 + below(4))
+    .map((handle, index): Author => {
+      const writer = new LineWriter(handle);
+      writer.version = chance(0.15) ? "v3.0" : "v3.1";
+      return {
+        handle,
+        kind: options.kinds?.[index] ?? pick(KINDS),
+        writer,
+        keyNumber: 1,
+        said: [],
+      };
+    });
   const handles = authors.map(({ handle }) => handle);
   const puts: Put[] = [];
   const foreign = new Map(handles.map((handle) => [handle, new LineWriter(handle)]));

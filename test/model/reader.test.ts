@@ -677,6 +677,45 @@ describe("members (next 2.4, 3.11)", () => {
   });
 });
 
+describe("found in chapters 1 and 2, see README.md", () => {
+  const scribe = new LineWriter("scribe");
+  const s1 = scribe.say("ship");
+  const s2 = scribe.say("ship");
+  const byThief = scribe.say("ship", { subject: "stolen" });
+  const both = withScribe([key(1), key(2)]);
+  const revoke = (writer: LineWriter, number: number): SignedLine =>
+    writer.say("correction", {
+      body: { revokes: testKey("scribe", number).keyId, last: writer.last },
+    });
+
+  it("two keys that revoke each other end both, and nobody is told", () => {
+    const thief = new LineWriter("scribe");
+    const owner = new LineWriter("scribe", testKey("scribe", 2));
+    for (const writer of [thief, owner]) writer.goBackTo(s2);
+    thief.nowMs += 500;
+    const revocations = [revoke(owner, 1), revoke(thief, 2)];
+    const next = owner.say("ship");
+    const expected = last(both, foundAll([s1, s2, ...revocations, next])).authors["scribe"];
+    expect(expected).toMatchObject({ whole: place(s2), forkAt: null, heldFor: null });
+    expect(expected?.struck).toHaveLength(3);
+  });
+
+  it("a key that was deactivated without being revoked can still fork", () => {
+    scribe.goBackTo(s2);
+    scribe.key = testKey("scribe", 2);
+    const s3 = scribe.say("ship");
+    const reader = withScribe([key(1, place(s2)), key(2)]);
+    const expected = last(reader, foundAll([s1, s2, s3, byThief])).authors["scribe"];
+    expect(expected).toMatchObject({ whole: place(s2), forkAt: 3, heldFor: "fork" });
+  });
+
+  it("what is delivered may have a signature that nobody can check", () => {
+    const expected = last(both, [found(corruptCopy(s1, 0)), found(s2)]);
+    expect(expected.delivered).toEqual(ids(s1, s2));
+    expect(expected.lines.get(s1.id)?.isVerified).toBe(false);
+  });
+});
+
 describe("random readings", () => {
   it.each([1, 2])("keep what the text promises: seed %d", (seed) => {
     const options = { acts: 15, hasOperator: true, hasLeaves: true };
