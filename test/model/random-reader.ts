@@ -28,6 +28,8 @@ export interface RandomOptions {
   readonly hasLeaves: boolean;
   /** What the agents are, one by one; else the seed decides, also how many there are. */
   readonly kinds?: readonly Kind[];
+  /** False: no line was there before the reader was. */
+  readonly hasHistory?: boolean;
 }
 
 export type Kind = "honest" | "forking" | "rotating" | "robbed" | "unchained" | "upgrading";
@@ -384,7 +386,7 @@ export function randomReading(seed: number, options: RandomOptions): RandomReadi
   }
 
   let nowMs = START_MS + 5 * MINUTE_MS;
-  const historical = chance(0.3) ? below(inOrder.length) : 0;
+  const historical = options.hasHistory !== false && chance(0.3) ? below(inOrder.length) : 0;
   const events: ReaderEvent[] = [];
   for (const [index, { carrier, line }] of inOrder.entries()) {
     nowMs += 1_000 + below(20_000);

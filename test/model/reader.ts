@@ -151,6 +151,8 @@ export interface ExpectedLine {
   readonly author: string;
   readonly seq: number | null;
   readonly verdict: Verdict;
+  /** Whether it is addressed to the reader: refused, it is named in `refused` of a beat (next 3.2.3). */
+  readonly isForUs: boolean;
   /** Whether a copy with a valid signature was found. */
   readonly isVerified: boolean;
 }
@@ -1192,15 +1194,20 @@ function describe(
     return verdict;
   };
   const lines = new Map<string, ExpectedLine>();
-  for (const { author, seq, id, signers } of chains.flatMap((chain) => chain.lines)) {
-    lines.set(id, { author, seq, verdict: verdictOf(id), isVerified: signers.length > 0 });
-  }
+  const show = ({ author, id, reading, signers }: Line | Loose, to: readonly string[]): void => {
+    lines.set(id, {
+      author,
+      seq: reading.seq,
+      verdict: verdictOf(id),
+      isForUs: isForUs(reader, to),
+      isVerified: signers.length > 0,
+    });
+  };
+  for (const line of chains.flatMap((chain) => chain.lines)) show(line, line.reading.to ?? ["*"]);
   const ordered = loose.toSorted(
     (a, b) => (memory.receipts.get(a.id)?.order ?? 0) - (memory.receipts.get(b.id)?.order ?? 0),
   );
-  for (const { author, id, signers } of ordered) {
-    lines.set(id, { author, seq: null, verdict: verdictOf(id), isVerified: signers.length > 0 });
-  }
+  for (const line of ordered) show(line, line.to);
   const isNew = ({ verdict }: ExpectedLine): boolean =>
     verdict.is === "mail" && verdict.event === index;
   const ofAuthors = chains.filter((chain) => chain.lines.length > 0);
