@@ -225,6 +225,20 @@ describe("an escalation", () => {
     expect(safeMode(lines, ours)).toBeDefined();
   });
 
+  it("is judged by the members of the moment at which it was taken in", () => {
+    const { lines } = escalated();
+    for (const missing of ["forge", "scribe"]) {
+      const members = new Set([...READER.members].filter((each) => each !== missing));
+      const store = emptyStore();
+      const history = holdAll(store, lines, (of, place) => {
+        if (!isChained(place)) return;
+        store.escalations.take(of, place, { ...READER, members }, () => "ATTESTED");
+      });
+      expect(safeModeOf(history, store.escalations.open(), READER)).toBeUndefined();
+      store.close();
+    }
+  });
+
   it("counts only when no other of its author did within a day", () => {
     const again = (minutes: number): Scene => {
       const scene = new Scene();
