@@ -16,7 +16,7 @@ import { parseTimestamp } from "../wire/timestamp.ts";
 import { isPacked, pack, unpack } from "./packed.ts";
 
 /** Files that every agent of a wire writes, by their paths in it. */
-const SHARED_FILES: readonly string[] = ["decisions.jsonl", "incident_log.jsonl"];
+export const SHARED_FILES: readonly string[] = ["decisions.jsonl", "incident_log.jsonl"];
 
 /** A closed part of a live file. Paths are relative to the wire's folder, with "/". */
 export interface ArchivedPart {

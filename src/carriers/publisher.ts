@@ -145,9 +145,24 @@ function append(
   const last = lines.at(-1);
   if (last === undefined) return;
   before(last);
+  const bytes = lines.map((line) => line.bytes);
+  appendLines(disk, path, mode, bytes);
+}
+
+/**
+ * Appends lines under the lock of the file, and syncs them; an unterminated last line is ended first.
+ *
+ * @throws StorageError
+ */
+export function appendLines(
+  disk: Disk,
+  path: string,
+  mode: number,
+  lines: readonly Uint8Array[],
+): void {
   const file = openLocked(disk, path, mode);
   try {
-    const bytes = joinLines(lines.map((line) => line.bytes));
+    const bytes = joinLines(lines);
     const isWhole = endsLine(file, file.stat().size);
     file.append(isWhole ? bytes : Buffer.concat([LINE_END, bytes]));
     file.datasync();

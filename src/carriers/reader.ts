@@ -6,6 +6,7 @@ import {
   type FileStat,
 } from "../storage/disk/disk.ts";
 import { bytesBefore, chunksOf, isBlank, LineSplitter } from "../storage/disk/line-splitter.ts";
+import { parseObject } from "../wire/json/json.ts";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
 import { isPacked, unpack } from "./packed.ts";
 
@@ -80,6 +81,18 @@ export function readCarrier(
   } finally {
     file.close();
   }
+}
+
+/** A cursor as the store keeps it; undefined when it is none, so reading begins again. */
+export function parseCursor(text: string | undefined): CarrierCursor | undefined {
+  const value = parseObject(Buffer.from(text ?? ""));
+  if (!value.ok) return undefined;
+  const { prefixHash, ...numbers } = JSON.parse(text ?? "") as Record<keyof CarrierCursor, unknown>;
+  const names = ["dev", "ino", "offset", "scanned", "size", "mtimeMs"] as const;
+  const isSound = names.every((name) => typeof numbers[name] === "number" && numbers[name] >= 0);
+  return isSound && typeof prefixHash === "string"
+    ? ({ ...numbers, prefixHash } as CarrierCursor)
+    : undefined;
 }
 
 const NOTHING = { lines: [], oversized: 0, hasMore: false, isAgain: false };
