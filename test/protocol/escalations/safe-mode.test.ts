@@ -170,6 +170,18 @@ describe("an escalation", () => {
     }
   });
 
+  it("needs two beats: nothing else that the addressee says", () => {
+    const scene = new Scene();
+    scene.first = scene.scribe.say("ship", {}, { minute: 20 });
+    scene.second = scene.scribe.beat(40, []);
+    scene.escalate({}, 41);
+    expect(safeMode(scene.lines)).toBeUndefined();
+    const other = new Scene();
+    other.second = other.scribe.say("ship", {}, { minute: 40 });
+    other.escalate({}, 41);
+    expect(safeMode(other.lines)).toBeUndefined();
+  });
+
   it("needs ten minutes between the beats, and the cadence that the first one advertises", () => {
     expect(safeMode(escalated({ wait: 10 }).lines)).toBeDefined();
     expect(safeMode(escalated({ wait: 9.9 }).lines)).toBeUndefined();
