@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isInForce } from "../../../src/protocol/escalations/safe-mode.ts";
+import { escalationVerdict, isInForce } from "../../../src/protocol/escalations/safe-mode.ts";
 import { readEscalation } from "../../../src/protocol/escalations/incident-line.ts";
 import { isChained, type PlaceJson } from "../../../src/wire/places.ts";
 import { amount } from "../../support/amounts.ts";
@@ -142,4 +142,85 @@ test("of one escalation the order of the lines never matters", () => {
         found,
       });
   }
+});
+
+test("who acks within ten minutes of reading is never stopped, whatever the author names and who holds what", () => {
+  let right = 0;
+  for (let seed = 1; seed <= amount(4, 200); seed += 1) {
+    const random = randomFrom(seed);
+    const forge = new TimedWriter("forge");
+    const scribe = new TimedWriter("scribe");
+    const incident = forge.say("incident", { severity: "high" }, { minute: 0, to: ["*"] });
+    forge.say("ship", {}, { minute: 0 });
+    let minute = 1;
+    let readAt: number | undefined;
+    let hasAcked = false;
+    for (let step = 0; step < 8; step += 1) {
+      minute += 0.5 + random() * 9;
+      if (readAt !== undefined && !hasAcked && minute >= readAt + 9) {
+        scribe.say("ack", { about: incident }, { minute: readAt + 9 });
+        hasAcked = true;
+      }
+      readAt ??= random() < 0.6 ? minute : undefined;
+      const state = random() < 0.2 ? { state: "busy" } : {};
+      scribe.beat(minute, [[forge.last, readAt === undefined ? 0 : 2]], state);
+    }
+    const beats = scribe.lines.filter(({ type }) => type === "heartbeat");
+    for (const first of beats) {
+      for (const second of beats) {
+        // Each on a branch of its own, where it is the first.
+        forge.goBackTo(incident);
+        const named = [first, second].map(({ seq, id }) => [seq, id]);
+        const body = { escalates: incident, of: "scribe", beats: named };
+        forge.say("incident", body, { minute: minute + 1 });
+      }
+    }
+    const lines = [...forge.lines, ...scribe.lines];
+    for (const held of [lines, lines.filter(() => random() < 0.9)]) {
+      const store = emptyStore();
+      const history = holdAll(store, shuffle(held, random));
+      for (const { author, seq, id } of forge.lines) {
+        const line = history.linked({ author, seq, id });
+        const escalation = line && readEscalation(line);
+        if (escalation === undefined) continue;
+        expect({ seed, holds: isInForce(history, escalation, READER) }).toEqual({
+          seed,
+          holds: false,
+        });
+        if (escalationVerdict(history, escalation, READER.cadences) === "yes") right += 1;
+      }
+      store.close();
+    }
+  }
+  expect(right).toBeGreaterThan(0);
+});
+
+test("each of the three ends ends safe mode, whenever it comes", () => {
+  let ended = 0;
+  for (let seed = 1; seed <= amount(40, 1_000); seed += 1) {
+    const lines = randomLines(seed);
+    for (const id of judge(lines)) {
+      const line = lines.find((each) => each.id === id);
+      const { escalates, of } = (line?.body ?? {}) as { escalates: PlaceJson; of: string };
+      if (line === undefined) throw new Error("no such line");
+      const place: PlaceJson = [line.author, line.seq, line.id];
+      const ends: readonly [string, string, object][] = [
+        [of, "ack", { about: escalates }],
+        [line.author, "incident", { resolves: escalates }],
+        [line.author, "incident", { resumes: [place] }],
+        [READER.self, "incident", { resumes: [place] }],
+      ];
+      for (const [author, type, body] of ends) {
+        const random = randomFrom(seed);
+        const own = lines.filter((each) => each.author === author);
+        const tip = own.toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0)).at(-1);
+        const writer = new TimedWriter(author);
+        if (tip !== undefined) writer.goBackTo([author, tip.seq, tip.id]);
+        writer.say(type, body, { minute: 9_999 });
+        expect(judge(shuffle([...lines, ...writer.lines], random)).has(id)).toBe(false);
+        ended += 1;
+      }
+    }
+  }
+  expect(ended).toBeGreaterThan(0);
 });

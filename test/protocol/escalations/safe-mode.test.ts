@@ -191,6 +191,9 @@ describe("an escalation", () => {
     const never = { next_eta: "2027-06-01T12:16:00.000Z" };
     expect(safeMode(escalated({ wait: 20, firstSays: never }).lines)).toBeDefined();
     const past = { next_eta: "2026-06-01T11:00:00.000Z" };
+    const slowly = { cadences: { T1_active: 1_000_000, T3_long_idle: 1_200_000 } };
+    const early = escalated({ wait: 15, firstSays: past });
+    expect(safeMode(early.lines, { reader: slowly })).toBeUndefined();
     expect(safeMode(escalated({ wait: 10, firstSays: past }).lines)).toBeDefined();
   });
 
