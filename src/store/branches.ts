@@ -62,6 +62,11 @@ export function findPath(database: Database, place: ChainPlace): Path {
   return new Map(path.map(({ branch, seq }) => [branch, seq]));
 }
 
+/** The same from a number of a branch. */
+export function branchPath(database: Database, tip: Tip): Path {
+  return new Map(pathTo(database, tip).map(({ branch, seq }) => [branch, seq]));
+}
+
 export function isOnPath(path: Path, seq: number, branch: number): boolean {
   return seq <= (path.get(branch) ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { HeadShows } from "../protocol/asks/history.ts";
 import type { ChainPlace } from "../wire/places.ts";
-import { findBranch, findPath } from "./branches.ts";
+import { branchPath, findBranch, findPath } from "./branches.ts";
 import type { Database } from "./database.ts";
 import { idText } from "./ids.ts";
 
@@ -134,4 +134,29 @@ function findStep(
     ...[author, branch, of, KINDS[shows], line.seq],
   );
   return row === undefined || row["seq"] === null ? undefined : Number(row["seq"]);
+}
+
+/** The largest number of a linked line's branch that any beat of an author has taken in, or has read; 0: none. */
+export function findStated(
+  database: Database,
+  author: string,
+  line: ChainPlace,
+  shows: HeadShows,
+): number {
+  const path = findPath(database, line);
+  const stated = database.all(
+    "select of, of_branch, max(up_to) as up_to from heads where a = (select a from agents where name = ?) and branch = ? " +
+      "and of = (select a from agents where name = ?) and kind = ? group by of_branch order by of_branch",
+    ...[author, ALL_BRANCHES, line.author, KINDS[shows]],
+  );
+  const shared = stated.map((row) => {
+    const seq = Number(row["up_to"]);
+    const own = branchPath(database, {
+      a: Number(row["of"]),
+      branch: Number(row["of_branch"]),
+      seq,
+    });
+    return Math.max(0, ...[...own].map(([branch, to]) => Math.min(to, path.get(branch) ?? 0)));
+  });
+  return Math.max(0, ...shared);
 }

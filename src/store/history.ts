@@ -9,6 +9,7 @@ import type {
   LinkedLine,
   LooseLine,
   Receipt,
+  Refusal,
   StandingClose,
   Standing,
   Take,
@@ -24,7 +25,6 @@ import {
   type ChainPlace,
   type Naming,
   type Place,
-  type RefusedLines,
 } from "../wire/places.ts";
 import {
   findPath,
@@ -289,7 +289,7 @@ export class StoreHistory implements History {
     return this.findRefusal(tip, line) !== undefined;
   }
 
-  findRefusal(tip: ChainPlace, line: ChainPlace): RefusedLines | undefined {
+  findRefusal(tip: ChainPlace, line: ChainPlace): Refusal | undefined {
     const path = findPath(this.#database, tip);
     const sql =
       "select distinct seq, branch, bytes, of_seq from (select n, of_seq from names where " +
@@ -298,7 +298,9 @@ export class StoreHistory implements History {
     return this.#database
       .all(sql, tip.author, line.author, line.seq, tip.seq)
       .filter((row) => isRowOnPath(path, row))
-      .flatMap((row) => readRefused(bodyOf(row)))
+      .flatMap((row) =>
+        readRefused(bodyOf(row)).map((range) => ({ ...range, beat: Number(row["seq"]) })),
+      )
       .find(({ first, last }) => first <= line.seq && this.#isAtOrBehind(last, line));
   }
 

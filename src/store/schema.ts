@@ -25,6 +25,10 @@ export const SCHEMA_VERSION = 1;
  * branch, and of a head up to where it is `read`. `heads` has the beats `seq` from which on a branch has taken in (`kind` 0), or has read (1), a
  * branch of another chain up to a number.
  *
+ * `named`: our chain has named the line as refused. `wanted` are places that are not held, by who has named them,
+ * and when that was; `asked` is when a beat of ours asked for one first since then, `asks` how often. `served` are
+ * lines that another agent wants: when they were copied for it, or first left out, how often they were copied on
+ * that day, and whether a copy is `due`. `lives` has the latest date of an agent's beats, and its last sign of life.
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -55,6 +59,7 @@ create table lines (
   delivered integer,
   unread integer,
   aside text,
+  named integer,
   bytes blob not null
 ) strict;
 create unique index line_place on lines (a, seq, id) where seq is not null;
@@ -193,6 +198,11 @@ create index line_unread on lines (delivered) where unread = 1;
 create index line_urgent on lines (urgent desc, delivered) where unread = 1;
 create index line_unread_of on lines (a, delivered) where unread = 1;
 create index line_mail_of on lines (a, delivered) where delivered is not null;
+create index line_unread_seq on lines (a, seq) where unread = 1;
+create index line_refused on lines (a, seq, n)
+  where ours = 1 and named is null and verdict <> 'mail' and verdict <> 'passed';
+create index line_undecided on lines (a, seq) where ours = 1 and verdict is null and seq is not null;
+create index line_news on lines (a, seq) where seq is not null and type <> 'heartbeat';
 create index line_unjudged on lines (n) where verdict is null and branch is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
@@ -206,6 +216,34 @@ create table heads (
   seq integer not null,
   primary key (a, branch, of, of_branch, kind, up_to)
 ) without rowid, strict;
+create table wanted (
+  a integer not null,
+  of text not null,
+  of_seq integer not null,
+  of_id blob not null,
+  named integer not null,
+  asked integer,
+  asks integer not null default 0,
+  primary key (a, of, of_seq, of_id)
+) without rowid, strict;
+create index wanted_place on wanted (of, of_seq, of_id);
+create table served (
+  a integer not null,
+  n integer not null,
+  at integer not null,
+  copies integer not null,
+  due integer,
+  primary key (a, n)
+) without rowid, strict;
+create index served_at on served (a, at);
+create index served_due on served (n) where due = 1;
+create table lives (
+  a integer primary key,
+  latest integer not null,
+  received integer,
+  cadence integer,
+  paused integer
+) strict;
 create table chains (
   a integer primary key,
   whole integer not null default 0,

@@ -7,6 +7,7 @@ import { AskRows, readAskParts, readChangedAsks, readOpenAsks, type AskPart } fr
 import { ClaimRows } from "./claims.ts";
 import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
+import { Beats, noteLacks } from "./beats.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Chains } from "./chains.ts";
 import { NamedKeys } from "./keys.ts";
@@ -195,6 +196,11 @@ export class Store {
   /** Parts of asks by the change of their state; `after` is the `changed` of the page before. */
   changedAsks({ after, limit }: Page): AskPart[] {
     return readChangedAsks(this.#database, after, limit);
+  }
+
+  /** What the beats of the agent follow from whose store this is. */
+  beats(self: string): Beats {
+    return new Beats(this.#database, this.chains, self);
   }
 
   line(n: number): HeldLine | undefined {
@@ -438,6 +444,7 @@ class Writer implements StoreWriter {
       return { n, isNew: true, linked: [] };
     }
     this.#nameAll(n, a, line);
+    noteLacks(this.#database, { ...line, a, seq: line.seq }, line);
     return { n, isNew: true, linked: this.#link(n, a, t, line) };
   }
 

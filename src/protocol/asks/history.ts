@@ -45,6 +45,11 @@ export interface Receipt {
   readonly isLive: boolean;
 }
 
+/** Lines that are named as refused, and the number of the beat that names them. */
+export interface Refusal extends RefusedLines {
+  readonly beat: number;
+}
+
 /** Which lines of many are looked at: the first or the last ones, by `seq`, then by id. */
 export interface Few {
   readonly from: "first" | "last";
@@ -150,7 +155,7 @@ export interface History {
   /** Whether a beat on the branch of a linked line, itself included, names a line as refused. 3.2.3. */
   isRefused(tip: ChainPlace, line: ChainPlace): boolean;
   /** The refusal that does so, of those that end next behind the line. */
-  findRefusal(tip: ChainPlace, line: ChainPlace): RefusedLines | undefined;
+  findRefusal(tip: ChainPlace, line: ChainPlace): Refusal | undefined;
   /** Whether a line, or one behind it, is known at a linked line. Spec of the next wire, 1.6. */
   isKnown(tip: ChainPlace, line: Place): boolean;
   /** Beats on the branch of a linked line, itself included, dated by then; a few, the last first. */

@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { hasRead, hasTakenIn } from "../../../src/protocol/beats/receipts.ts";
+import {
+  hasRead,
+  hasTakenIn,
+  sentState,
+  type SentFacts,
+  type SentState,
+} from "../../../src/protocol/beats/receipts.ts";
+import { Database } from "../../../src/store/database.ts";
+import { Store } from "../../../src/store/store.ts";
 import type { ChainPlace, PlaceJson } from "../../../src/wire/places.ts";
 import type { ModelLine } from "../../model/model.ts";
-import { storeOf, Writer } from "../../support/chain-lines.ts";
+import { newLine, storeOf, Writer } from "../../support/chain-lines.ts";
 
 const chainPlace = ([author, seq, id]: PlaceJson): ChainPlace => {
   if (seq === null) throw new Error("no place of a chain");
@@ -119,5 +127,114 @@ describe("what heads prove of a line", () => {
       true,
       false,
     ]);
+  });
+});
+
+describe("the state of a line that we sent", () => {
+  function scene() {
+    const forge = new Writer("forge");
+    const scribe = new Writer("scribe");
+    const line = forge.say("request", "t1", {}, ["scribe"]);
+    const facts = { isPublished: true, lifeMs: undefined as number | undefined };
+    const state = (receivedMs?: (line: ModelLine) => number): SentState => {
+      const store = new Store(Database.open(":memory:"));
+      store.write((into) => {
+        for (const each of [...forge.lines, ...scribe.lines])
+          into.hold(newLine(each, receivedMs?.(each)));
+      });
+      const tip = scribe.lines.findLast(({ seq }) => seq !== null);
+      const known: SentFacts = {
+        publishedMs: () => (facts.isPublished ? 100 : undefined),
+        tip: () => tip && chainPlace([tip.author, tip.seq, tip.id]),
+        lifeMs: () => facts.lifeMs,
+      };
+      return sentState(
+        store.history("w"),
+        known,
+        { place: chainPlace(line), thread: "t1" },
+        "scribe",
+      );
+    };
+    return { forge, scribe, line, facts, state };
+  }
+
+  it("is stored, published, delivered, read and answered", () => {
+    const { scribe, line, facts, state } = scene();
+    facts.isPublished = false;
+    const states = [state()];
+    facts.isPublished = true;
+    states.push(state());
+    head(scribe, line, 0);
+    states.push(state());
+    head(scribe, line, 1);
+    states.push(state());
+    scribe.say("ack", "t1", { answers: line, approve: true });
+    states.push(state());
+    expect(states.map(({ is }) => is)).toEqual([
+      ...["stored", "published", "delivered", "read", "answered"],
+    ]);
+  });
+
+  it("is refused with the reason, though heads go on over it", () => {
+    const { forge, scribe, line, state } = scene();
+    const [, , lineId] = line;
+    const f2 = forge.say("ship", "t2", {});
+    scribe.say("heartbeat", "", { refused: [["forge", 1, 1, lineId, "body_too_large"]] });
+    expect(state()).toEqual({ is: "refused", reason: "body_too_large" });
+    head(scribe, f2, 2);
+    expect(state()).toEqual({ is: "refused", reason: "body_too_large" });
+    scribe.say("ack", "t1", { about: line });
+    expect(state()).toEqual({ is: "answered" });
+  });
+
+  it("is refused by a range of a later line's branch, and not after it was delivered", () => {
+    const { forge, scribe, line, state } = scene();
+    const [, , laterId] = forge.say("ship", "t2", {});
+    scribe.say("heartbeat", "", { refused: [["forge", 2, 2, laterId, "schema"]] });
+    expect(state()).toEqual({ is: "published" });
+    head(scribe, line, 0);
+    scribe.say("heartbeat", "", { refused: [["forge", 1, 2, laterId, "log_forked"]] });
+    expect(state()).toEqual({ is: "delivered" });
+  });
+
+  it("is answered by a counter, and by nothing else that names it", () => {
+    for (const [type, body, is] of [
+      ["proposal", { counters: "LINE" }, "answered"],
+      ["ack", { acks: "LINE", approve: false }, "answered"],
+      ["ack", { corrects: "LINE" }, "published"],
+      ["correction", { corrects: "LINE" }, "published"],
+      ["ship", { about: "LINE" }, "published"],
+    ] as const) {
+      const { scribe, line, state } = scene();
+      const fields = Object.entries(body).map(([name, value]) => [
+        name,
+        value === "LINE" ? line : value,
+      ]);
+      scribe.say(type, "t1", Object.fromEntries(fields));
+      expect(state()).toEqual({ is });
+    }
+  });
+
+  it("of one that does not chain is delivered by a sign of life after it was published", () => {
+    const { facts, state } = scene();
+    facts.lifeMs = 100;
+    expect(state()).toEqual({ is: "published" });
+    facts.lifeMs = 101;
+    expect(state()).toEqual({ is: "delivered" });
+  });
+
+  it("of one that does not chain is answered by a later ack in the thread that names it or nothing", () => {
+    const later = ({ seq }: ModelLine): number => (seq === null ? 2 : 1);
+    const earlier = ({ seq }: ModelLine): number => (seq === null ? 0 : 1);
+    const answered = (thread: string, body: (id: string) => unknown, at = later): string => {
+      const { scribe, line, state } = scene();
+      scribe.sayLoose("ack", thread, body(line[2]), ["forge"]);
+      return state(at).is;
+    };
+    expect(answered("t1", () => "thanks")).toBe("answered");
+    expect(answered("t1", (lineId) => ({ acks: lineId }))).toBe("answered");
+    expect(answered("t1", () => ({ acks: "0".repeat(64) }))).toBe("published");
+    expect(answered("t2", () => "thanks")).toBe("published");
+    expect(answered("t1", () => "thanks", earlier)).toBe("published");
   });
 });
