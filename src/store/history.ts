@@ -129,12 +129,18 @@ export class StoreHistory implements History {
     return { place: this.#placeOf(Number(row["n"])), approves: row["approves"] === 1 };
   }
 
-  takenBefore(word: ChainPlace): Take | undefined {
-    const sql =
-      "select before.n, before.stands, before.stands_seq, before.stands_id from lines " +
-      "join thread_words using (n) join thread_words before on before.n = thread_words.other " +
-      "where lines.a = (select a from agents where name = ?) and lines.seq = ? and lines.id = ?";
-    const row = this.#database.get(sql, word.author, word.seq, idBytes(word.id));
+  lastTake(tip: ChainPlace, thread: string, other: Place): Take | undefined {
+    const t = this.#thread(thread);
+    const at =
+      "select taking, other from thread_words where t = ? and a = ? and branch = ? and seq <= ? order by seq desc limit 1";
+    const last = this.#first(tip, ({ a, branch, seq }) =>
+      this.#database.get(at, t, a, branch, seq),
+    );
+    const sql = "select n, stands, stands_seq, stands_id from thread_words where n = ?";
+    const taking = this.#database.get(sql, last?.["taking"] ?? null);
+    const place = taking === undefined ? undefined : stands(taking);
+    const isOther = place !== undefined && !isSamePlace(place, other);
+    const row = isOther ? taking : this.#database.get(sql, last?.["other"] ?? null);
     const takes = row === undefined ? undefined : stands(row);
     return takes === undefined ? undefined : { word: this.#placeOf(Number(row?.["n"])), takes };
   }
@@ -232,20 +238,37 @@ export class StoreHistory implements History {
     return this.#database.all(sql, this.#thread(thread)).map(linkedLine);
   }
 
-  leavesBetween(earlier: ChainPlace, later: ChainPlace): boolean {
+  leaveBetween(earlier: ChainPlace, later: ChainPlace): ChainPlace | undefined {
     const sql =
-      "select 1 as found from leaves where a = ? and branch = ? and seq <= ? and seq > ? limit 1";
-    const found = this.#first(later, ({ a, branch, seq }) =>
+      "select n, seq from leaves where a = ? and branch = ? and seq <= ? and seq > ? order by seq limit 1";
+    const rows = this.#each(later, ({ a, branch, seq }) =>
       this.#database.get(sql, a, branch, seq, earlier.seq),
     );
-    return found !== undefined;
+    const [row] = rows.toSorted((one, other) => Number(one["seq"]) - Number(other["seq"]));
+    return row === undefined ? undefined : this.#placeOf(Number(row["n"]));
   }
 
-  hasLeft(
+  rosterMark(): string | undefined {
+    const sql =
+      "select max(changed) as changed, max(state = 'contested') as contested, (select max(n) from leaves) as left " +
+      "from asks where members = 1 and state in ('approved', 'contested')";
+    const row = this.#database.get(sql);
+    return row?.["contested"] === 1 ? undefined : `${row?.["changed"]} ${row?.["left"]}`;
+  }
+
+  firstLeave(line: ChainPlace): ChainPlace | undefined {
+    const sql = "select n from leaves where a = ? and branch = ? and seq >= ? order by seq limit 1";
+    const row = firstOf(this.#partsBehind(line), ({ a, branch, seq }) =>
+      this.#database.get(sql, a, branch, seq),
+    );
+    return row === undefined ? undefined : this.#placeOf(Number(row["n"]));
+  }
+
+  findLeave(
     author: string,
     after: readonly (number | ChainPlace)[],
     counted: readonly ChainPlace[],
-  ): boolean {
+  ): ChainPlace | undefined {
     const names = new Set(after.map(afterName));
     const sql =
       "select leaves.n, leaves.after, lines.seq, lines.id, agents.name as author " +
@@ -254,11 +277,14 @@ export class StoreHistory implements History {
     const own = counted.filter((place) => place.author === author);
     const isLeave = (row: SqlRow): boolean =>
       names.has(String(row["after"])) && !own.some((place) => isSamePlace(place, chainPlace(row)));
-    if (few.some(isLeave) || few.length <= FEW_LEAVES) return few.some(isLeave);
+    const found = few.find(isLeave);
+    if (found !== undefined) return chainPlace(found);
+    if (few.length <= FEW_LEAVES) return undefined;
     const rest = `${sql} and leaves.after = ? order by leaves.n limit ?`;
-    return [...names].some((name) =>
-      this.#database.all(rest, author, name, own.length + 1).some(isLeave),
+    const row = firstOf([...names], (name) =>
+      this.#database.all(rest, author, name, own.length + 1).find(isLeave),
     );
+    return row === undefined ? undefined : chainPlace(row);
   }
 
   namers(

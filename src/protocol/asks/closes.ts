@@ -169,7 +169,7 @@ function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): 
   if (asked === undefined) return "no";
   const acks = close.entries.map(({ ack }) => ack && history.linked(ack));
   return allOf([
-    isTrue(line.prev === undefined || !history.leavesBetween(asked.place, line.prev)),
+    isTrue(line.prev && history.leaveBetween(asked.place, line.prev) === undefined),
     changeStands(history, asked),
     history.takeCounts(asked.place),
     ...acks.map((ack) => (ack === undefined ? "yes" : history.takeCounts(ack.place))),
@@ -177,7 +177,7 @@ function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): 
 }
 
 /** Whether a change can be approved at all; when not, it is void. Spec of the next wire, 3.11. */
-function changeStands(history: History, line: LinkedLine): Verdict {
+export function changeStands(history: History, line: LinkedLine): Verdict {
   const change = readMembersChange(line.body);
   const { author } = line.place;
   if (change === undefined) return "no";
@@ -261,7 +261,9 @@ function followVerdict(history: History, change: MembersChange, after: ChainPlac
  * or lists the end of the one before, whose word counts too. Spec of the next wire, 3.11.
  */
 export function takeVerdict(history: History, word: LinkedLine): Verdict {
-  const before = takenBy(word) === undefined ? undefined : history.takenBefore(word.place);
+  const taken = takenBy(word);
+  if (taken === undefined || word.prev === undefined) return "yes";
+  const before = history.lastTake(word.prev, word.thread, taken);
   if (before === undefined) return "yes";
   const listed = field(word.body, "ends");
   const places = isJsonArray(listed) ? listed.slice(0, MOST_ENDS).map(readPlace) : [];

@@ -5,6 +5,7 @@ import { booleanField, field } from "../body.ts";
 import { dueOf } from "../due.ts";
 import { readClose, type Ask } from "./ask-line.ts";
 import { isLooseAnswer, isPosition, lastYes, namesById, verdictOf } from "./closes.ts";
+import { overtakenBy } from "./members.ts";
 import { MOST_WORDS, type History, type HistoryLine, type LinkedLine } from "./history.ts";
 
 /** A line that our daemon has to sign: its other fields are those of any line of ours. */
@@ -77,6 +78,8 @@ export function closingsOf(
   );
   const no = answers.find((answer) => answer?.approves === false);
   if (no !== undefined) return end("rejected", no.entry);
+  if (ask.isOfMembers && overtakenBy(history, ask) !== undefined)
+    return end("another change was approved");
   const yes = answers.filter((answer) => answer !== undefined);
   if (yes.length === answers.length && isAgreed(history, now, open, tip, yes)) {
     const entries = yes.map(({ entry }) => entry);
@@ -163,6 +166,13 @@ function isAgreed(
   };
   const close = readClose(line);
   return close !== undefined && verdictOf(history, ask, parties, { line, close }) === "yes";
+}
+
+/** Ends an open ask of ours for another reason; of changes of members before our agent leaves. 3.11. */
+export function endingOf(history: History, open: OpenAsk, reason: string): readonly Draft[] {
+  if (open.ask.place.seq === null) return endLoose(history, open, reason);
+  const line = history.linked(open.ask.place);
+  return line === undefined ? [] : [draft(line, open, { outcome: "ended", answers: [], reason })];
 }
 
 /** When an ask ends for time if nothing changes, milliseconds of Unix time; undefined for never. */

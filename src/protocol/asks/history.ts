@@ -113,8 +113,8 @@ export interface History {
   standing(tip: ChainPlace, thread: string): Standing;
   /** The last answer to an ask on the branch of a linked line, itself included; a counter is one that rejects. */
   lastAnswer(tip: ChainPlace, ask: AskName): Answered | undefined;
-  /** The last word before this one, in its thread and on its branch, that takes another change than this one. */
-  takenBefore(word: ChainPlace): Take | undefined;
+  /** The last word of a thread on the branch of a linked line, itself included, that takes another place than this. */
+  lastTake(tip: ChainPlace, thread: string, other: Place): Take | undefined;
   /** Whether a word that takes a change counts, as far as it was judged. Spec of the next wire, 3.11. */
   takeCounts(word: ChainPlace): Verdict;
   /** Whether a place that descends from `at` is named on the branch of a linked line, itself included. */
@@ -135,14 +135,18 @@ export interface History {
   hasEarlierInThread(line: LinkedLine): boolean;
   /** Changes of members in a thread that are approved, on one branch of their asker at least. */
   approvedChanges(thread: string): readonly LinkedLine[];
-  /** Whether the author of a linked line leaves on its branch, after an earlier line and up to that one. */
-  leavesBetween(earlier: ChainPlace, later: ChainPlace): boolean;
-  /** Whether an agent leaves after one of these points, by another line than those that are counted. */
-  hasLeft(
+  /** The first line by which the author of a linked line leaves, after an earlier line and up to that one. */
+  leaveBetween(earlier: ChainPlace, later: ChainPlace): ChainPlace | undefined;
+  /** Changes with what the roster in force follows from; undefined while it may change without such a mark. */
+  rosterMark(): string | undefined;
+  /** The first leave on any branch of an author that descends from a line. */
+  firstLeave(line: ChainPlace): ChainPlace | undefined;
+  /** The first line by which an agent leaves after one of these points, and that is not among those counted. */
+  findLeave(
     author: string,
     after: readonly (number | ChainPlace)[],
     counted: readonly ChainPlace[],
-  ): boolean;
+  ): ChainPlace | undefined;
   /** Linked lines of an author that do this with a place. */
   namers(author: string, naming: Naming, place: Place, few: Few): readonly LinkedLine[];
   /**

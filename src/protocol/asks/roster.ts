@@ -18,6 +18,10 @@ export interface PinnedRoster {
 
 export interface RosterInForce {
   readonly roster: Roster;
+  /** What the applied changes have made, with those who have left since. */
+  readonly reached: Roster;
+  /** The lines by which they have left, the first of each. */
+  readonly leaves: readonly ChainPlace[];
   /** What the next change follows: the epoch, or the close of the last change that is applied. */
   readonly after: number | ChainPlace;
   /** Two changes follow the same one: nothing behind it is applied before an operator begins a new epoch. */
@@ -33,9 +37,13 @@ export function rosterInForce(history: History, { roster, epoch }: PinnedRoster)
   for (;;) {
     const [next, other] = after.flatMap((each) => approvedAfter(history, each, reached));
     if (next === undefined || other !== undefined) {
-      const isMember = (handle: string): boolean => !history.hasLeft(handle, passed, counted);
+      const leaves = [...reached.keys()]
+        .map((handle) => history.findLeave(handle, passed, counted))
+        .filter((place) => place !== undefined);
+      const left = new Set(leaves.map(({ author }) => author));
       return {
-        roster: new Map([...reached].filter(([handle]) => isMember(handle))),
+        roster: new Map([...reached].filter(([handle]) => !left.has(handle))),
+        ...{ reached, leaves },
         after: after[0] ?? epoch,
         isForked: other !== undefined,
       };

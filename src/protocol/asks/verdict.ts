@@ -17,6 +17,6 @@ export function allOf(verdicts: Iterable<Verdict>): Verdict {
   return lacks.length === 0 ? "yes" : { lacks };
 }
 
-export function isTrue(holds: boolean): Verdict {
+export function isTrue(holds: boolean | undefined): Verdict {
   return holds ? "yes" : "no";
 }

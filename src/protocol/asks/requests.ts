@@ -1,0 +1,62 @@
+import { isChained, isSamePlace, readPlace } from "../../wire/places.ts";
+import { booleanField, field, textField } from "../body.ts";
+import type { History, HistoryLine } from "./history.ts";
+
+const REQUEST_ID = /^[0-9a-f]{8,128}$/u;
+/** What an agent that is parked does not send. Spec of the next wire, 3.8. */
+export const NOT_WHILE_PARKED: readonly string[] = ["request", "proposal", "claim"];
+
+/** What a request asks for; undefined of one that is plain: it is owed, and no daemon ends it for time. */
+export function requestType({ type, body }: HistoryLine): string | undefined {
+  return type === "request" ? textField(body, "request_type") : undefined;
+}
+
+/** The name of a request for people, and for programs that answer without a place. */
+export function requestId({ type, body }: HistoryLine): string | undefined {
+  const text = type === "request" ? textField(body, "request_id") : undefined;
+  return text !== undefined && REQUEST_ID.test(text) ? text : undefined;
+}
+
+/** A line that our agent is about to sign, or has signed. */
+type OwnLine = Pick<HistoryLine, "type" | "body">;
+
+/**
+ * Whether our agent parks by a line of its own, so that its daemon adds `parks`: it agrees to finish, or acks that
+ * a peer which is trusted here shuts down. Spec of the next wire, 3.8.
+ */
+export function isParking(
+  history: History,
+  { type, body }: OwnLine,
+  isTrusted: (author: string) => boolean,
+): boolean {
+  if (type !== "ack") return false;
+  const answered = lineAt(history, body, "answers");
+  if (answered !== undefined && requestType(answered) === "shutdown")
+    return booleanField(body, "approve") === true;
+  const about = lineAt(history, body, "about");
+  return about?.type === "shutdown" && isTrusted(about.place.author);
+}
+
+/** Whether a line of ours that is committed has parked our agent. */
+export function hasParked({ type, body }: OwnLine): boolean {
+  return type === "ack" && booleanField(body, "parks") === true;
+}
+
+function lineAt(
+  history: History,
+  body: HistoryLine["body"],
+  name: string,
+): HistoryLine | undefined {
+  const place = readPlace(field(body, name));
+  if (place === undefined) return undefined;
+  return isChained(place) ? history.linked(place) : history.loose(place);
+}
+
+/** Of our open requests, whether another one than this has its `request_id`: no two have the same. */
+export function isIdTaken(line: HistoryLine, open: readonly HistoryLine[]): boolean {
+  const id = requestId(line);
+  return (
+    id !== undefined &&
+    open.some((other) => requestId(other) === id && !isSamePlace(other.place, line.place))
+  );
+}
