@@ -253,7 +253,8 @@ export class StoreHistory implements History {
       "select max(changed) as changed, max(state = 'contested') as contested, (select max(n) from leaves) as left " +
       "from asks where members = 1 and state in ('approved', 'contested')";
     const row = this.#database.get(sql);
-    return row?.["contested"] === 1 ? undefined : `${row?.["changed"]} ${row?.["left"]}`;
+    if (row?.["contested"] === 1) return undefined;
+    return `${Number(row?.["changed"])} ${Number(row?.["left"])}`;
   }
 
   firstLeave(line: ChainPlace): ChainPlace | undefined {
