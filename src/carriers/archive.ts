@@ -7,6 +7,7 @@ import {
   stillNamed,
   type Disk,
   type DiskFile,
+  type FileStat,
 } from "../storage/disk/disk.ts";
 import { endsLine, LINE_END, wholeLines } from "../storage/disk/line-splitter.ts";
 import { agentName } from "../wire/handle.ts";
@@ -61,7 +62,7 @@ const COMPARED_BYTES = 1024 * 1024;
 export class PartNames {
   readonly #live = new Map<string, string>();
 
-  /** @param live paths of live files and of shared files */
+  /** @param live paths of live files and of shared files; of two with one name the later one has the parts */
   constructor(live: Iterable<string>) {
     for (const path of live) this.#live.set(basename(path, ".jsonl"), path);
   }
@@ -83,9 +84,14 @@ export class PartNames {
 export function listArchive(disk: Disk, wireDir: string, names: PartNames): ArchiveListing {
   const listing = { parts: [] as ArchivedPart[], unowned: [] as string[] };
   const passedOver: PassedOver[] = [];
-  const years = listFolder(disk, wireDir, "archive", passedOver).filter(isYear);
+  const users = new Map<string, number | undefined>(SHARED_FILES.map((path) => [path, undefined]));
+  const userOf = (live: string): number | undefined => {
+    if (!users.has(live)) users.set(live, disk.stat(join(wireDir, live))?.uid);
+    return users.get(live);
+  };
+  const years = listNames(disk, wireDir, "archive", passedOver).filter(isYear);
   for (const year of years.map((name) => `archive/${name}`)) {
-    const entries = listFolder(disk, wireDir, year, passedOver);
+    const entries = listNames(disk, wireDir, year, passedOver);
     const plain = new Set(entries);
     for (const entry of entries) {
       const path = `${year}/${entry}`;
@@ -96,7 +102,7 @@ export function listArchive(disk: Disk, wireDir: string, names: PartNames): Arch
         if (/\.jsonl(?:\.gz)?$/u.test(entry)) listing.unowned.push(path);
         continue;
       }
-      const problem = whyNoPart(disk, join(wireDir, path), join(wireDir, live));
+      const problem = whyNoPart(disk.stat(join(wireDir, path)), userOf(live));
       if (problem === undefined) listing.parts.push({ path, live });
       else passedOver.push({ path, problem });
     }
@@ -108,8 +114,12 @@ function isYear(name: string): boolean {
   return /^20[0-9]{2}$/u.test(name);
 }
 
-/** Any member can make a folder that is closed to us: that must not stop the others. */
-function listFolder(
+/**
+ * Names in a folder of a wire. Any member can make a folder that is closed to us: that must not stop the others.
+ *
+ * @throws StorageError when the disk fails
+ */
+export function listNames(
   disk: Disk,
   wireDir: string,
   path: string,
@@ -127,13 +137,11 @@ function listFolder(
   return [];
 }
 
-function whyNoPart(disk: Disk, path: string, live: string): string | undefined {
-  const stat = disk.stat(path);
+function whyNoPart(stat: FileStat | undefined, user: number | undefined): string | undefined {
   if (stat === undefined) return "it is gone";
   if (stat.kind !== "file") return "it is no file";
   if (stat.nlink !== 1) return "it has another name (a hard link)";
-  const owner = SHARED_FILES.includes(basename(live)) ? undefined : disk.stat(live)?.uid;
-  return owner === undefined || owner === stat.uid ? undefined : "another user owns it";
+  return user === undefined || user === stat.uid ? undefined : "another user owns it";
 }
 
 /**
@@ -153,6 +161,8 @@ export function archiveFile(
   { year, author }: { readonly year: number; readonly author?: string | undefined },
 ): ArchiveOutcome {
   const path = join(wireDir, live);
+  // Its parts would be another file's: a handle is named like this pair.
+  if (names.liveOf(basename(live)) !== live) return { outcome: "not due" };
   const first = firstYear(disk, path, author);
   if (first === "empty") return { outcome: "empty" };
   // Files that are not due are opened read-only.
@@ -209,7 +219,7 @@ function freePart(
   year: number,
 ): string {
   const folder = `archive/${year}`;
-  for (const each of ["archive", folder]) makeLike(disk, join(wireDir, each));
+  for (const each of ["archive", folder]) makeFolderLike(disk, join(wireDir, each));
   const taken = new Set(disk.list(join(wireDir, folder)));
   const stem = basename(live, ".jsonl");
   for (let number = 1; ; number += 1) {
@@ -219,8 +229,12 @@ function freePart(
   }
 }
 
-/** Every agent of the wire archives into it: as open as the folder above it. */
-function makeLike(disk: Disk, folder: string): void {
+/**
+ * Makes a folder in which every agent of the wire makes files: as open as the folder above it.
+ *
+ * @throws StorageError
+ */
+export function makeFolderLike(disk: Disk, folder: string): void {
   if (disk.stat(folder) !== undefined) return;
   const above = disk.stat(dirname(folder));
   const mode = above?.mode ?? FOLDER_MODE;

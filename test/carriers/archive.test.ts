@@ -108,6 +108,48 @@ test("it becomes the next free part, also where another file's part would have t
   expect(numbers.toSorted((x, y) => x - y)).toEqual([1, 2, 3, 4, 5, 6, 9]);
 });
 
+test("a pair's file stays where a handle has its name: parts would be the handle's", () => {
+  const disk = worldWith("").process();
+  append(disk, line(2025, 1), "/wire/forge_to_ann.jsonl");
+  append(disk, line(2025, 1, "forge_to_ann"), "/wire/outbox/forge_to_ann.jsonl");
+  const names = new PartNames(["forge_to_ann.jsonl", "outbox/forge_to_ann.jsonl"]);
+  const archive = (live: string) => archiveFile(disk, "/wire", names, live, { year: 2026 });
+  expect(archive("forge_to_ann.jsonl")).toEqual({ outcome: "not due" });
+  expect(archive("outbox/forge_to_ann.jsonl")).toMatchObject({ outcome: "archived" });
+  expect(listArchive(disk, "/wire", names).parts).toEqual([
+    { path: "archive/2026/forge_to_ann.jsonl", live: "outbox/forge_to_ann.jsonl" },
+  ]);
+});
+
+test("what another user owns than the live file is passed over, but for shared files", () => {
+  const disk = worldWith(line(2026, 1)).process();
+  append(disk, `{"ratified_at":"2026-01-01T00:00:00Z"}\n`, "/wire/decisions.jsonl");
+  close(disk, 2026);
+  archiveFile(disk, "/wire", NAMES, "decisions.jsonl", { year: 2026 });
+  const stat = disk.stat.bind(disk);
+  disk.stat = (path) => {
+    const found = stat(path);
+    return found && path.includes("archive") ? { ...found, uid: 7 } : found;
+  };
+  expect(listArchive(disk, "/wire", NAMES)).toMatchObject({
+    parts: [{ path: "archive/2026/decisions.jsonl" }],
+    passedOver: [{ path: "archive/2026/forge.jsonl", problem: "another user owns it" }],
+  });
+  disk.remove(PATH);
+  expect(parts(disk)).toHaveLength(2);
+});
+
+test("a name that was claimed for a file that may not be moved is given back", () => {
+  const disk = worldWith(line(2026, 1)).process();
+  disk.renameExclusive = (_, to) => {
+    disk.open(to, "append").close();
+    throw new StorageError("denied", to, "permission denied", { hint: "" });
+  };
+  expect(() => close(disk, 2026)).toThrow(StorageError);
+  expect(parts(disk)).toEqual([]);
+  expect(linesOf(disk)).toHaveLength(1);
+});
+
 test("archived years change nothing for a publisher", () => {
   const disk = worldWith("").process();
   const chain: OwnChain = {

@@ -142,6 +142,20 @@ test("a line that is too long is skipped, over members and turns; the next ones 
   });
 });
 
+test("a turn that ends within a long line goes on where that line begins", () => {
+  const content = `${"a".repeat(100_000)}\n${"b".repeat(1_040_000)}\n${"c".repeat(9_000)}\n`;
+  const members: Uint8Array[] = [];
+  for (let at = 0; at < content.length; at += 275_000)
+    members.push(gzipSync(content.slice(at, at + 275_000)));
+  const read = readAll(diskWith(Buffer.concat(members)), { bytes: MIB, lines: 100 });
+  expect(read.lines.map((line) => [line[0], line.length])).toEqual([
+    ["a", 100_000],
+    ["b", 1_040_000],
+    ["c", 9_000],
+  ]);
+  expect(read).toMatchObject({ turns: 3, oversized: 0, unreadable: undefined });
+});
+
 test("what is damaged is read up to there, and named once", () => {
   const good = gzipSync(`a\n${"b".repeat(700)}\n`);
   const budget = { bytes: MIB, lines: 100 };

@@ -1,0 +1,298 @@
+import { join } from "node:path";
+import { StorageError, type Disk } from "../storage/disk/disk.ts";
+import { SECOND_MS } from "../wire/durations.ts";
+import { isJsonArray, parseObject } from "../wire/json/json.ts";
+import { quote } from "../wire/quote.ts";
+import {
+  listArchive,
+  listNames,
+  makeFolderLike,
+  PartNames,
+  SHARED_FILES,
+  type PassedOver,
+} from "./archive.ts";
+import type {
+  ListedCarrier,
+  OwnCarrier,
+  OwnLines,
+  Transport,
+  TransportHealth,
+  TransportProblem,
+  TransportRead,
+  TransportTrouble,
+  WireLayout,
+} from "./carrier.ts";
+import { publish, type OwnLine, type Published } from "./publisher.ts";
+import { parseCursor, readCarrier, type ReadBudget } from "./reader.ts";
+
+/** Who belongs to a wire, for one of its agents. */
+export interface Membership {
+  readonly handle: string;
+  /** Every handle of any roster that is known, the earliest rosters first. */
+  readonly handles: readonly string[];
+  /** The roster in force, and who of it chains. */
+  readonly members: ReadonlyMap<string, boolean>;
+}
+
+/**
+ * Which files of a wire's folder belong to whom. Names are formed from handles that are known; one that two pairs
+ * of different rosters form belongs to the earlier one. Spec of the next wire, 1.1, 1.9.
+ */
+export function makeWireLayout({ handle, handles, members }: Membership): WireLayout {
+  const carriers = new Map<string, ListedCarrier>();
+  const add = (name: string, owner: string, reader: string | undefined): void => {
+    if (!carriers.has(name)) carriers.set(name, { name, owner, reader });
+  };
+  for (const owner of handles)
+    for (const reader of handles) if (owner !== reader) add(pairPath(owner, reader), owner, reader);
+  for (const owner of handles) add(outboxPath(owner), owner, undefined);
+  return { carriers, handles, ours: ownCarriers(handle, members) };
+}
+
+function outboxPath(owner: string): string {
+  return `outbox/${owner}.jsonl`;
+}
+
+function pairPath(owner: string, reader: string): string {
+  return `${owner}_to_${reader}.jsonl`;
+}
+
+/** With two members a pair's file; else the outbox, with copies for each member that does not chain. */
+function ownCarriers(handle: string, members: ReadonlyMap<string, boolean>): OwnCarrier[] {
+  const others = [...members].filter(([member]) => member !== handle);
+  const [other] = others;
+  if (members.has(handle) && others.length === 1 && other !== undefined)
+    return [{ path: pairPath(handle, other[0]) }];
+  const unchained = others.flatMap(([member, chains]) => (chains ? [] : [member]));
+  return [
+    { path: outboxPath(handle) },
+    ...unchained.map((member) => ({
+      path: pairPath(handle, member),
+      takes: (line: OwnLine) => isAddressedTo(line, member),
+    })),
+  ];
+}
+
+/** A chained line without `to` is for everybody. Spec of the next wire, 1.2. */
+function isAddressedTo({ bytes }: OwnLine, member: string): boolean {
+  const parsed = parseObject(bytes);
+  const to = parsed.ok ? (parsed.value["to"] ?? "*") : [];
+  return isJsonArray(to) ? to.includes(member) || to.includes("*") : to === "*";
+}
+
+/** What lies in a wire's folder. Paths are relative to it, with "/". */
+export interface FolderListing {
+  /** Files that exist of those that a layout knows, live or archived. */
+  readonly carriers: readonly ListedCarrier[];
+  /** Files of lines that belong to nobody (`unowned_log`). */
+  readonly unowned: readonly string[];
+  readonly passedOver: readonly PassedOver[];
+}
+
+/**
+ * Lists each folder of a wire once, and compares its names with those that are known.
+ *
+ * @throws StorageError when the disk fails
+ */
+export function listWire(
+  disk: Disk,
+  wireDir: string,
+  { carriers }: WireLayout,
+  names: PartNames,
+): FolderListing {
+  const passedOver: PassedOver[] = [];
+  const live = [
+    ...listNames(disk, wireDir, ".", passedOver),
+    ...listNames(disk, wireDir, "outbox", passedOver).map((name) => `outbox/${name}`),
+  ].filter((path) => path.endsWith(".jsonl") && !SHARED_FILES.includes(path));
+  const archive = listArchive(disk, wireDir, names);
+  return {
+    carriers: [
+      ...live.flatMap((path) => carriers.get(path) ?? []),
+      ...archive.parts.flatMap((part) => {
+        const carrier = carriers.get(part.live);
+        return carrier === undefined ? [] : [{ ...carrier, name: part.path }];
+      }),
+    ],
+    unowned: [...live.filter((path) => !carriers.has(path)), ...archive.unowned],
+    passedOver: [...passedOver, ...archive.passedOver],
+  };
+}
+
+/** What the folder needs of the world, so that a simulator can own all of it. */
+export interface FolderWorld {
+  readonly clock: { wallMs(): number };
+  /** Calls back after that time; returns how to cancel it. */
+  after(inMs: number, act: () => void): () => void;
+  /** Calls back when files of the wire may have changed; returns how to end it. */
+  watch(listener: () => void): () => void;
+}
+
+export interface FolderOptions {
+  readonly disk: Disk;
+  readonly wireDir: string;
+  /** Of new carriers. */
+  readonly mode: number;
+  readonly world: FolderWorld;
+  readonly ours: OwnLines;
+  /** The same object while nothing changes. */
+  layout(): WireLayout;
+}
+
+const FIRST_RETRY_MS = SECOND_MS;
+const NEXT_RETRY_MS = 30 * SECOND_MS;
+
+/** The wire's folder on this machine, or on a filesystem that is shared. Spec of the next wire, 5.1. */
+export class FolderTransport implements Transport {
+  readonly kind = "folder";
+  readonly #options: FolderOptions;
+  readonly #listeners: (() => void)[] = [];
+  readonly #published = new Map<string, Published>();
+  /** Why compressed parts cannot be read to their end, by path. */
+  readonly #unreadable = new Map<string, string>();
+  #names: { readonly layout: WireLayout; readonly parts: PartNames } | undefined;
+  #listing: FolderListing = { carriers: [], unowned: [], passedOver: [] };
+  #listedMs: number | undefined;
+  #publishedMs: number | undefined;
+  #listProblem: TransportProblem | undefined;
+  #publishProblem: TransportProblem | undefined;
+  #unwatch: (() => void) | undefined;
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(options: FolderOptions) {
+    this.#options = options;
+  }
+
+  /** Files that belong to nobody, as of the last listing: what is said in them counts for nothing. */
+  get unowned(): readonly string[] {
+    return this.#listing.unowned;
+  }
+
+  list(): readonly ListedCarrier[] {
+    try {
+      this.#list();
+    } catch (error) {
+      this.#listProblem = this.#problem(error, this.#listProblem);
+    }
+    return this.#listing.carriers;
+  }
+
+  #list(): FolderListing {
+    const { disk, wireDir, world } = this.#options;
+    const layout = this.#options.layout();
+    if (this.#names?.layout !== layout)
+      this.#names = { layout, parts: new PartNames([...SHARED_FILES, ...layout.carriers.keys()]) };
+    this.#listing = listWire(disk, wireDir, layout, this.#names.parts);
+    this.#listedMs = world.clock.wallMs();
+    this.#listProblem = undefined;
+    return this.#listing;
+  }
+
+  read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): TransportRead {
+    const { disk, wireDir } = this.#options;
+    const read = readCarrier(disk, join(wireDir, name), parseCursor(cursor), budget);
+    if (read.unreadable !== undefined) this.#unreadable.set(name, read.unreadable);
+    else if (read.isAgain) this.#unreadable.delete(name);
+    return { ...read, cursor: read.cursor && JSON.stringify(read.cursor) };
+  }
+
+  publish(): void {
+    const { after } = this.#options.world;
+    const hasFailed = this.#publishProblem !== undefined;
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    try {
+      this.#publish();
+      this.#publishProblem = undefined;
+    } catch (error) {
+      this.#publishProblem = this.#problem(error, this.#publishProblem);
+      const retry = (): void => {
+        this.publish();
+      };
+      this.#cancelRetry = after(hasFailed ? NEXT_RETRY_MS : FIRST_RETRY_MS, retry);
+    }
+  }
+
+  #publish(): void {
+    const { disk, wireDir, mode, ours } = this.#options;
+    const layout = this.#options.layout();
+    // What cannot be listed must not seem to be missing.
+    const { carriers } = this.#list();
+    const chain = ours.chain();
+    const hasOutbox = layout.ours.some(({ path }) => path.startsWith("outbox/"));
+    if (hasOutbox && disk.stat(wireDir) !== undefined)
+      makeFolderLike(disk, join(wireDir, "outbox"));
+    for (const { path, takes } of layout.ours) {
+      const isPart = (name: string): boolean => this.#names?.parts.liveOf(baseOf(name)) === path;
+      const others = carriers
+        .filter(({ name, owner }) => (takes === undefined ? owner === ours.handle : isPart(name)))
+        .flatMap(({ name }) => (name === path ? [] : [join(wireDir, name)]));
+      const carrier = { path: join(wireDir, path), others, mode, ...(takes && { takes }) };
+      const known = this.#published.get(path);
+      const published = publish(disk, carrier, chain, known, (last) => {
+        ours.beforeAppend(last);
+      });
+      this.#published.set(path, published);
+    }
+    this.#publishedMs = this.#options.world.clock.wallMs();
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  knownMs(_owner: string, nowMs: number): number | undefined {
+    return this.#listProblem === undefined ? nowMs : undefined;
+  }
+
+  refresh(): void {
+    if (this.#publishProblem !== undefined) this.publish();
+  }
+
+  health(): TransportHealth {
+    const problem = this.#publishProblem ?? this.#listProblem;
+    const unreadable = this.#listing.carriers.flatMap(({ name }) => {
+      const reason = this.#unreadable.get(name);
+      return reason === undefined ? [] : [{ path: name, problem: reason }];
+    });
+    return {
+      ...{ remote: this.#options.wireDir, isMover: false, problem },
+      ...{ fetchedMs: this.#listedMs, pushedMs: this.#publishedMs },
+      waiting: this.#publishProblem === undefined ? 0 : this.#options.layout().ours.length,
+      troubles: [...this.#listing.passedOver, ...unreadable].map(asTrouble),
+    };
+  }
+
+  start(): void {
+    this.#unwatch ??= this.#options.world.watch(() => {
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  stop(): Promise<void> {
+    this.#unwatch?.();
+    this.#cancelRetry?.();
+    this.#unwatch = undefined;
+    this.#cancelRetry = undefined;
+    return Promise.resolve();
+  }
+
+  /** Anything but trouble with files is our own bug, and goes through. */
+  #problem(error: unknown, before: TransportProblem | undefined): TransportProblem {
+    if (!(error instanceof StorageError)) throw error;
+    const sinceMs = before?.sinceMs ?? this.#options.world.clock.wallMs();
+    return { code: "local", detail: error.message, hint: error.hint, sinceMs };
+  }
+}
+
+function baseOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function asTrouble({ path, problem }: PassedOver): TransportTrouble {
+  return {
+    cause: "wire_tampered",
+    where: quote(path, 200),
+    detail: `it is passed over: ${problem}`,
+  };
+}
