@@ -145,6 +145,14 @@ describe("a chain (next 1.6)", () => {
     expect(last(forge(), [...events, found(second, 12)]).heads).toEqual({ scribe: place(third) });
   });
 
+  it("a gap that closed says nothing of the next one", () => {
+    const fifth = new LineWriter("scribe");
+    fifth.goBackTo(fourth);
+    const events = [found(first), found(third), found(second, 5), found(fifth.say("ship"), 9)];
+    expect(last(forge(), [...events, clock(12)]).delivered).toEqual([]);
+    expect(last(forge(), [...events, clock(19)]).delivered).toHaveLength(1);
+  });
+
   it("is delivered in its order when the gap closes", () => {
     const expected = last(forge(), foundAll([fourth, third, second, first]));
     expect(expected.delivered).toEqual(ids(first, third, fourth));
@@ -406,8 +414,17 @@ describe("revoked keys (next 1.6, 2.5)", () => {
       });
     }
     // It is not linked yet, so it revokes nothing.
-    const early = last(reader, foundAll([s1, ...thief, revocation])).authors["scribe"];
+    const early = last(reader, foundAll([s2, ...thief, revocation])).authors["scribe"];
     expect(early).toMatchObject({ struck: [], forkAt: 3 });
+  });
+
+  it("strike what other keys signed behind a line that they strike", () => {
+    const accomplice = new LineWriter("scribe", testKey("scribe", 2));
+    accomplice.goBackTo(thief[1] ?? s2);
+    const behind = accomplice.say("ship");
+    const reader = withScribe([key(1), key(2)]);
+    const expected = last(reader, foundAll([s1, s2, ...thief, behind, revocation]));
+    expect(expected.authors["scribe"]).toMatchObject({ struck: ids(...thief, behind) });
   });
 
   it.each([
@@ -545,6 +562,12 @@ describe("lines dated ahead (next 2.4)", () => {
     const line = ahead(new LineWriter("scribe"), 10);
     expect(words(last(forge(), [found(line), clock(4)]), [line])).toEqual(["waits clock"]);
     expect(last(forge(), [found(line), clock(4), clock(5)]).delivered).toEqual([line.id]);
+  });
+
+  it("are refused after 15 minutes, also by who looks later", () => {
+    const line = ahead(new LineWriter("scribe"), 30);
+    const refused = ["refused clock_skew"];
+    expect(words(last(forge(), [found(line), clock(40)]), [line])).toEqual(refused);
   });
 
   it("wait until a later line is not dated ahead", () => {
