@@ -99,6 +99,8 @@ const GAP_WAIT_MS = 10 * 60_000;
 const JUNK_SHARE = 1 / 16;
 /** Of lines behind a gap, and of lines that are judged, in one transaction. */
 const PORTION = 1_000;
+/** Closes of asks that are judged in one transaction: one that names many agents costs some milliseconds. */
+const MOST_JUDGED = 256;
 
 /**
  * Takes lines out of carriers into the store: finds out whose they are, links them to their chains, and judges
@@ -201,6 +203,12 @@ export class Intake {
   }
 }
 
+/** Whether a beat says that its author has time to answer. */
+function isFree({ type, body }: ChainedLine | LooseLine): boolean {
+  const state = textField(body, "state");
+  return type === "heartbeat" && state !== "busy" && state !== "paused";
+}
+
 /** One transaction. */
 class Taking {
   readonly #store: Store;
@@ -214,6 +222,8 @@ class Taking {
   readonly #touched = new Map<string, ChainPlace[]>();
   readonly #left = new Set<string>();
   readonly #stopped = new Set<string>();
+  /** Authors of live beats that say neither busy nor paused. */
+  readonly #free = new Set<string>();
   readonly #foreign: ChainPlace[] = [];
   #taken: Charge = { bytes: 0, lines: 0 };
   #junk: Charge = { bytes: 0, lines: 0 };
@@ -259,8 +269,7 @@ class Taking {
     const known = this.#store.lineAt(line);
     const isOurs = to === undefined ? reader === this.#by.self : isFor(to, this.#by.self);
     if (known !== undefined) {
-      if (author === owner && to === undefined && isOurs && !known.isOurs)
-        this.#into.setOurs(known.n);
+      if (author === owner && to === undefined && isOurs && !known.isOurs) this.#setOurs(known.n);
       return;
     }
     const problem = this.#looseProblem(line, isValid, { owner, ...(reader && { reader }) });
@@ -268,6 +277,8 @@ class Taking {
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
     const { n } = this.#into.hold({ ...newLine(line, isOurs && !isOurAgents), receivedMs, isLive });
+    if (to === undefined && isOurs && !isOurAgents) this.#into.addParty(n, this.#by.self);
+    if (isLive && isFree(line)) this.#free.add(author);
     this.#added(n, line);
   }
 
@@ -305,12 +316,27 @@ class Taking {
   }
 
   end(): Taken {
-    const hasMore = this.#judgeAll() || this.#hasMore;
+    const isMailLeft = this.#judgeAll();
+    const hasMore = !this.#judgeAsks() || isMailLeft || this.#hasMore;
     return {
       ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
       ...{ taken: this.#taken, junk: this.#junk },
       ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
     };
+  }
+
+  /** Whether no close is left to judge. What a party had read when it was free to answer starts its time. */
+  #judgeAsks(): boolean {
+    for (const author of this.#free) {
+      const { seq, id } = this.#store.chains.whole(author);
+      if (id !== null) this.#into.addReady(this.#by.self, { author, seq, id }, this.#nowMs);
+    }
+    return this.#into.judgeAsks(this.#by.wireId, MOST_JUDGED);
+  }
+
+  #setOurs(n: number): void {
+    this.#into.setOurs(n);
+    this.#into.addParty(n, this.#by.self);
   }
 
   #added(n: number, line: ChainedLine | LooseLine): void {
@@ -436,6 +462,7 @@ class Taking {
   #holdAlone(line: ChainedLine, receivedMs: number, isLive: boolean): ChainPlace[] {
     const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
     const { n, linked } = this.#into.hold({ ...newLine(line, isOurs), receivedMs, isLive });
+    if (isLive && isFree(line)) this.#free.add(line.author);
     const places = linked.flatMap((each): ChainPlace[] => {
       if (each === n) return [line];
       const held = this.#store.line(each);

@@ -28,6 +28,9 @@ export type Readiness =
   /** Our chain is another one than that of the mark, or it is forked: the key is in use elsewhere. */
   | { readonly is: "in use"; readonly at: number };
 
+/** Closes of asks that are judged with one line of ours: it may be one. */
+const MOST_JUDGED = 16;
+
 /**
  * Our own chain: the store is the log. A line is signed, held and committed in one transaction, and published
  * from there. Spec of the next wire, 4.7.
@@ -79,6 +82,7 @@ export class OwnLines {
       isLive: true,
     });
     into.setVerdict(n, "passed");
+    into.judgeAsks(signing.wireId, MOST_JUDGED);
     chains.advance(this.#self);
     chains.setJudged(this.#self, read.line.seq);
     const held = this.#store.line(n);

@@ -290,3 +290,47 @@ test("any order, portions and copies: the same lines are held, linked and whole"
     expect({ seed, state: states[2] }).toEqual({ seed, state: states[0] });
   }
 });
+
+test("closes of asks are judged with the lines that they name, and a free beat starts the time of who has read", async () => {
+  const reader = new Reader();
+  const forge: Source = { owner: "forge", isLive: true };
+  const asking = { type: "proposal", to: ["scribe"], body: { required: ["scribe"] } };
+  const ask = line("forge", undefined, asking);
+  const { thread } = { thread: new Date(NOW).toISOString() };
+  const fields = { correlation_id: thread };
+  const yes = line("scribe", undefined, {
+    ...{ type: "ack", fields },
+    body: { acks: ["forge", 1, ask.id], approve: true },
+  });
+  const beat = line("scribe", yes, {
+    ...{ type: "heartbeat", to: ["*"] },
+    body: { state: "idle", heads: { forge: [1, ask.id, 1] } },
+  });
+  const close = line("forge", ask, {
+    ...{ type: "correction", fields },
+    body: {
+      ...{ decides: ["forge", 1, ask.id], outcome: "approved" },
+      answers: [{ by: "scribe", ack: [1, yes.id], at: [2, beat.id] }],
+    },
+  });
+  reader.by = judging({ mark: { seq: 2, id: close.id } });
+  const state = (): string[] =>
+    reader.store.changedAsks({ after: 0, limit: 9 }).map((part) => part.state);
+  await reader.read([ask], forge);
+  expect(state()).toEqual(["open"]);
+  await reader.read([yes, beat]);
+  const [open] = reader.store.openAsks("forge");
+  expect([...(open?.readySince ?? [])]).toEqual([["scribe", NOW]]);
+  await reader.read([close], forge);
+  expect(state()).toEqual(["approved"]);
+  expect(reader.store.openAsks("forge")).toEqual([]);
+  reader.store.close();
+});
+
+test("an ask in no chain that names nobody asks the reader of its carrier", async () => {
+  const reader = new Reader();
+  const bytes = line("ann", null, { type: "proposal", to: undefined });
+  await reader.read([bytes], { owner: "ann", reader: "forge", isLive: true });
+  expect(reader.store.openAsks("forge").map(({ ask }) => ask.place.author)).toEqual(["ann"]);
+  reader.store.close();
+});
