@@ -3,6 +3,7 @@ import {
   isObstruction,
   LOCK_WAIT_MS,
   openIfThere,
+  removeTemporary,
   StorageError,
   stillNamed,
   type Disk,
@@ -128,7 +129,8 @@ export function listNames(
   const stat = disk.stat(join(wireDir, path));
   if (stat === undefined) return [];
   try {
-    if (stat.kind === "folder") return disk.list(join(wireDir, path));
+    // The way to the wire itself is the operator's choice: it may be a link.
+    if (stat.kind === "folder" || path === ".") return disk.list(join(wireDir, path));
     passedOver.push({ path, problem: "it is no folder" });
   } catch (error) {
     if (!isObstruction(error)) throw error;
@@ -294,6 +296,7 @@ export function compressPart(disk: Disk, path: string): Compressed {
     // Two that compress the same part must not each remove what the other one has left.
     if (!file.lock(LOCK_WAIT_MS) || !stillNamed(disk, file)) throw locked(path);
     const { size, mode, gid } = file.stat();
+    removeTemporary(disk, target);
     disk.replace(target, pack(file), mode);
     const made = disk.stat(target);
     if (made !== undefined && made.gid !== gid) disk.setMode(target, mode, gid);

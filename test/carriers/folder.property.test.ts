@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { archiveFile, compressPart, PartNames } from "../../src/carriers/archive.ts";
@@ -6,6 +9,7 @@ import { FolderTransport, listWire, makeWireLayout } from "../../src/carriers/fo
 import { carrierLines } from "../../src/carriers/packed.ts";
 import type { OwnLine } from "../../src/carriers/publisher.ts";
 import { StorageError, type Disk } from "../../src/storage/disk/disk.ts";
+import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { amount } from "../support/amounts.ts";
 import { countedDisk } from "../support/disk/counted-disk.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
@@ -98,6 +102,29 @@ test("a round over 256 members costs one look at each file that is there", () =>
   const calls = taken();
   expect(calls["disk list"]).toBe(4);
   expect(calls["disk stat"]).toBeLessThanOrEqual(520);
+});
+
+test("a wire that is reached through a link is listed; nothing within it may be one", () => {
+  const root = mkdtempSync(join(tmpdir(), "deaddrop-folder-"));
+  try {
+    const [wire, link] = [join(root, "wire"), join(root, "link")];
+    mkdirSync(join(wire, "archive"), { recursive: true });
+    for (const name of ["outbox", "archive/2026"]) symlinkSync(root, join(wire, name));
+    writeFileSync(join(wire, "forge_to_scribe.jsonl"), "");
+    symlinkSync(wire, link);
+    const layout = makeWireLayout(membership("forge", "scribe"));
+    const names = new PartNames(layout.carriers.keys());
+    expect(listWire(nodeDisk({ wireDir: link }), link, layout, names)).toEqual({
+      carriers: [{ name: "forge_to_scribe.jsonl", owner: "forge", reader: "scribe" }],
+      unowned: [],
+      passedOver: [
+        { path: "outbox", problem: "it is no folder" },
+        { path: "archive/2026", problem: "it is no folder" },
+      ],
+    });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
 });
 
 test("what cannot be listed is passed over when others have closed it, and stops us when the disk fails", () => {
