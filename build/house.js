@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 
 /** Lines of `src` in all, while a new foundation is built beside the old one, which then goes. */
-const BUDGET = 99_000;
+const BUDGET = 108_000;
 
 const rooms = new Map();
 for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {

@@ -1,4 +1,3 @@
-import { parseObject } from "../wire/json/json.ts";
 import type { ChainPlace } from "../wire/places.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { idBytes, idText } from "./ids.ts";
@@ -8,7 +7,9 @@ export interface WaitingLine extends ChainPlace {
   readonly prev: string | null;
   /** It is authentic; others are kept because a later line may prove them. */
   readonly isProven: boolean;
+  /** As it states it; whether its signature is valid under that key. */
   readonly keyId: string;
+  readonly isVerified: boolean;
   readonly receivedMs: number;
   readonly isLive: boolean;
   readonly bytes: Uint8Array;
@@ -20,6 +21,12 @@ export interface Whole {
   readonly id: string | null;
   /** Number of the lines of a fork behind it that the operator has not decided. */
   readonly fork: number | null;
+}
+
+/** When a line is proven to be its author's; the copy with a valid signature, where there is one. */
+interface Proof {
+  readonly nowMs: number;
+  readonly verified?: { readonly bytes: Uint8Array; readonly keyId: string } | undefined;
 }
 
 interface Tip {
@@ -78,6 +85,50 @@ export class Chains {
     };
   }
 
+  /** `n` of lines that are struck or not followed, and have no verdict yet. */
+  unjudgedAside(author: string, limit: number): number[] {
+    const sql = `select n from lines where ${OF} and aside is not null and verdict is null order by seq, n limit ?`;
+    return this.#database.all(sql, author, limit).map((row) => Number(row["n"]));
+  }
+
+  /**
+   * Whether one line leads to another by `prev`, also where neither is linked. No line descends from itself.
+   * Spec of the next wire, 1.6.
+   */
+  descends(newer: ChainPlace, older: ChainPlace): boolean {
+    const a = this.#agent(newer.author);
+    let at: Tip = { seq: newer.seq, id: idBytes(newer.id) };
+    const wanted = idBytes(older.id);
+    while (at.seq > older.seq) {
+      const row = this.#database.get(
+        "select prev, branch from lines where a = ? and seq = ? and id = ?",
+        a,
+        at.seq,
+        at.id,
+      );
+      if (row === undefined || row["prev"] === null) return false;
+      if (row["branch"] !== null) {
+        const line = this.#ancestor(a, at, older.seq);
+        return line !== undefined && idText(line["id"]) === older.id;
+      }
+      at = { seq: at.seq - 1, id: row["prev"] as Uint8Array };
+      if (at.seq === older.seq) return Buffer.compare(at.id, wanted) === 0;
+    }
+    return false;
+  }
+
+  /** Lines that are held behind a gap, the last first. */
+  heldAhead(
+    author: string,
+  ): { readonly id: string; readonly prev: string | null; readonly n: number }[] {
+    const sql = `select n, id, prev from lines where ${OF} and seq is not null and branch is null order by seq desc, n`;
+    return this.#database.all(sql, author).map((row) => ({
+      n: Number(row["n"]),
+      id: idText(row["id"]),
+      prev: row["prev"] === null ? null : idText(row["prev"]),
+    }));
+  }
+
   /** Up to which number lines of the followed branch have their verdict. */
   judged(author: string): number {
     const row = this.#database.get(`select judged from chains where ${OF}`, author);
@@ -92,7 +143,7 @@ export class Chains {
   unfinished(): string[] {
     return this.#database
       .all(
-        "select name from chains join agents using (a) where judged < whole or waiting > 0 order by name",
+        "select name from chains join agents using (a) where judged < whole or waiting > 0 or gap_since is not null order by name",
       )
       .map((row) => String(row["name"]));
   }
@@ -130,14 +181,15 @@ export class Chains {
       Number(this.#database.get(count, a, proven)?.["count"]) >= MOST_WAITING;
     if (isFull && this.stateOf(line) === undefined) return false;
     const { changes } = this.#database.run(
-      "insert or ignore into waiting (a, seq, id, prev, proven, key, received, live, bytes) " +
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "insert or ignore into waiting (a, seq, id, prev, proven, key, verified, received, live, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
       idBytes(line.id),
       line.prev === null ? null : idBytes(line.prev),
       proven,
       line.keyId,
+      line.isVerified ? 1 : 0,
       line.receivedMs,
       line.isLive ? 1 : 0,
       line.bytes,
@@ -164,6 +216,12 @@ export class Chains {
     return row === undefined ? undefined : waitingLine(author, row);
   }
 
+  /** A copy with a valid signature takes the place of one that waits. */
+  replace({ author, seq, id }: ChainPlace, bytes: Uint8Array, keyId: string): void {
+    const sql = `update waiting set bytes = ?, key = ?, verified = 1 where ${OF} and seq = ? and id = ?`;
+    this.#database.run(sql, bytes, keyId, author, seq, idBytes(id));
+  }
+
   /** Takes out one line. */
   takeAt({ author, seq, id }: ChainPlace): WaitingLine | undefined {
     const sql = "select * from waiting where a = ? and seq = ? and id = ?";
@@ -174,11 +232,21 @@ export class Chains {
    * A line is authentic, so every line that it descends from is. `bytes` take the place of a copy with another
    * signature. Returns the lines that wait and are proven by this, the last first.
    */
-  prove(place: ChainPlace, prev: string | null, bytes?: Uint8Array): ChainPlace[] {
+  prove(place: ChainPlace, prev: string | null, { nowMs, verified }: Proof): ChainPlace[] {
     const a = this.#makeAgent(place.author);
-    const sql =
-      "update waiting set proven = 1, bytes = coalesce(?, bytes) where a = ? and seq = ? and id = ?";
-    this.#database.run(sql, bytes ?? null, a, place.seq, idBytes(place.id));
+    const received = "received = case proven when 1 then received else ? end";
+    const of = "where a = ? and seq = ? and id = ?";
+    this.#database.run(
+      `update waiting set ${received}, proven = 1, bytes = coalesce(?, bytes), key = coalesce(?, key), ` +
+        `verified = max(verified, ?) ${of}`,
+      nowMs,
+      verified?.bytes ?? null,
+      verified?.keyId ?? null,
+      verified === undefined ? 0 : 1,
+      a,
+      place.seq,
+      idBytes(place.id),
+    );
     const proven: ChainPlace[] = [place];
     let { seq } = place;
     for (let before = prev; before !== null;) {
@@ -191,12 +259,7 @@ export class Chains {
         id,
       );
       if (row === undefined || row["proven"] === 1) break;
-      this.#database.run(
-        "update waiting set proven = 1 where a = ? and seq = ? and id = ?",
-        a,
-        seq,
-        id,
-      );
+      this.#database.run(`update waiting set ${received}, proven = 1 ${of}`, nowMs, a, seq, id);
       proven.push({ author: place.author, seq, id: before });
       before = row["prev"] === null || row["prev"] === undefined ? null : idText(row["prev"]);
     }
@@ -232,23 +295,26 @@ export class Chains {
     return this.#take(sql, author, this.#agent(author))[0];
   }
 
-  /** Takes out proven lines that have waited for a gap since before then, in the order of their numbers. */
-  takeBehindGap(author: string, beforeMs: number, limit: number): WaitingLine[] {
+  /** Takes out proven lines that are not linked, in the order of their numbers. */
+  takeAhead(author: string, limit: number): WaitingLine[] {
     const a = this.#agent(author);
-    return this.#take(
-      "select * from waiting where a = ? and proven = 1 and received <= ? order by seq, id limit ?",
-      author,
-      a,
-      beforeMs,
-      limit,
-    );
+    const sql = "select * from waiting where a = ? and proven = 1 order by seq, id limit ?";
+    return this.#take(sql, author, a, limit);
   }
 
-  /** When the first of the proven lines that wait was received; undefined where none waits. */
-  gapSinceMs(author: string): number | undefined {
-    const sql = `select min(received) as since from waiting where ${OF} and proven = 1`;
-    const since = this.#database.get(sql, author)?.["since"] ?? null;
-    return since === null ? undefined : Number(since);
+  /** Since when lines of an author are ahead of a gap; undefined while none is. */
+  noteGap(author: string, nowMs: number): number | undefined {
+    const a = this.#makeAgent(author);
+    const sql =
+      "select exists (select 1 from waiting where a = ?1 and proven = 1) or " +
+      "exists (select 1 from lines where a = ?1 and seq >= 1 and branch is null and aside is null) as gap, " +
+      "gap_since from chains where a = ?1";
+    const row = this.#database.get(sql, a);
+    const known = row?.["gap_since"] ?? null;
+    const since = row?.["gap"] === 1 ? (known === null ? nowMs : Number(known)) : null;
+    if (since !== known)
+      this.#database.run("update chains set gap_since = ? where a = ?", since, a);
+    return since ?? undefined;
   }
 
   /** The id of a line that a proven one follows and that is missing; of several the one with the lowest number. */
@@ -262,10 +328,17 @@ export class Chains {
     return prev === null ? undefined : idText(prev);
   }
 
+  /** Lines that are proven and not linked, by number. */
+  proven(author: string): WaitingLine[] {
+    return this.#database
+      .all(`select * from waiting where ${OF} and proven = 1 order by seq, id`, author)
+      .map((row) => waitingLine(author, row));
+  }
+
   /** Lines that one of these keys may prove. */
   unproven(author: string, keyIds: readonly string[]): WaitingLine[] {
     const sql =
-      `select * from waiting where ${OF} and proven = 0 and ` +
+      `select * from waiting where ${OF} and verified = 0 and ` +
       "key in (select value from json_each(?)) order by seq desc, id";
     return this.#database
       .all(sql, author, JSON.stringify(keyIds))
@@ -286,7 +359,7 @@ export class Chains {
     const { seq: whole } = this.whole(author);
     const contradicting = places.filter(({ seq, id }) => {
       if (seq > whole) return false;
-      return this.#candidates(a, seq, undefined).some((each) => idText(each["id"]) === id);
+      return this.#candidates(a, seq).some((each) => idText(each["id"]) === id);
     });
     const lowest = Math.min(...contradicting.map(({ seq }) => seq));
     if (lowest <= whole) this.#setBack(a, lowest - 1);
@@ -297,7 +370,7 @@ export class Chains {
     const a = this.#makeAgent(author);
     let whole = this.whole(author);
     for (;;) {
-      const candidates = this.#candidates(a, whole.seq + 1, whole);
+      const candidates = this.#candidates(a, whole.seq + 1);
       const [next, other] = candidates;
       const isNext =
         next !== undefined &&
@@ -305,7 +378,7 @@ export class Chains {
         next["branch"] !== null &&
         (next["prev"] === null ? whole.id === null : idText(next["prev"]) === whole.id);
       if (!isNext) {
-        const fork = next === undefined ? null : whole.seq + 1;
+        const fork = next === undefined ? this.#forkAhead(a) : whole.seq + 1;
         this.#setWhole(a, { ...whole, fork });
         return { ...whole, fork };
       }
@@ -313,16 +386,17 @@ export class Chains {
     }
   }
 
-  /** The operator follows this line of a fork: no other with its number counts. */
+  /** The operator follows this line, which is linked: no line up to its number counts that is on no branch to it. */
   follow({ author, seq, id }: ChainPlace): void {
     const a = this.#makeAgent(author);
+    const { fork } = this.whole(author);
     this.#database.run(
       "insert or replace into follows (a, seq, id) values (?, ?, ?)",
       a,
       seq,
       idBytes(id),
     );
-    this.#judgeAsides(a, seq);
+    this.#judgeAsides(a, Math.min(seq, fork ?? seq));
     this.advance(author);
   }
 
@@ -340,14 +414,28 @@ export class Chains {
     this.advance(author);
   }
 
+  /** A line that may revoke a key, once it is believed. */
+  noteRevocation(n: number): void {
+    this.#database.run("insert or ignore into revocations (n) values (?)", n);
+  }
+
+  revocations(): number[] {
+    const rows = this.#database.all("select n from revocations order by n limit 64");
+    return rows.map((row) => Number(row["n"]));
+  }
+
+  dropRevocation(n: number): void {
+    this.#database.run("delete from revocations where n = ?", n);
+  }
+
   #hasDecisions(a: number): boolean {
     const sql =
       "select exists (select 1 from follows where a = ?) or exists (select 1 from strikes where a = ?) as any";
     return this.#database.get(sql, a, a)?.["any"] === 1;
   }
 
-  /** Distinct lines with a number that count; `whole` is the line before them. */
-  #candidates(a: number, seq: number, whole: Whole | undefined): SqlRow[] {
+  /** Distinct lines with a number that count. */
+  #candidates(a: number, seq: number): SqlRow[] {
     const held = this.#database.all(
       "select id, prev, branch from lines where a = ? and seq = ? and aside is null order by id",
       a,
@@ -355,28 +443,59 @@ export class Chains {
     );
     const waiting = this.#database
       .all(
-        "select id, prev, null as branch, key from waiting where a = ? and seq = ? and proven = 1 order by id",
+        "select id, prev, null as branch, key, verified from waiting where a = ? and seq = ? and proven = 1 order by id",
         a,
         seq,
       )
       .filter((row) => !this.#isStruckAlone(a, seq, row));
     const follow = this.#follow(a, seq);
-    const before = seq > 1 ? this.#follow(a, seq - 1) : undefined;
     return [...held, ...waiting].filter((row) => {
       if (follow !== undefined) return idText(row["id"]) === follow;
-      // A line that follows another one than the operator does.
-      if (row["branch"] !== null || before === undefined || whole?.id !== before) return true;
-      return row["prev"] !== null && idText(row["prev"]) === before;
+      return row["branch"] !== null || !this.#isBehindAnother(a, seq, row);
     });
   }
 
+  /** Of a line that is not linked: it is known to descend from another one than the operator follows. */
+  #isBehindAnother(a: number, seq: number, { prev }: SqlRow): boolean {
+    if (this.#database.get("select 1 from follows where a = ?", a) === undefined) return false;
+    let before = prev ?? null;
+    for (let at = seq - 1; at >= 1 && before !== null; at -= 1) {
+      const follow = this.#follow(a, at);
+      if (follow !== undefined) return idText(before) !== follow;
+      const sql =
+        "select prev from waiting where a = ?1 and seq = ?2 and id = ?3 union all " +
+        "select prev from lines where a = ?1 and seq = ?2 and id = ?3 and branch is null";
+      before = this.#database.get(sql, a, at, before)?.["prev"] ?? null;
+    }
+    return false;
+  }
+
+  /** The lowest number that two lines ahead of a gap have. */
+  #forkAhead(a: number): number | null {
+    const rows = this.#database.all(
+      "select seq from (" +
+        "select seq, id from lines where a = ?1 and seq is not null and branch is null and aside is null " +
+        "union select seq, id from waiting where a = ?1 and proven = 1" +
+        ") group by seq having count(*) > 1 order by seq",
+      a,
+    );
+    const forks = rows.map((row) => Number(row["seq"]));
+    return forks.find((seq) => this.#candidates(a, seq).length > 1) ?? null;
+  }
+
+  /** The id of the line with a number that the operator follows; undefined: nothing is decided there. */
   #follow(a: number, seq: number): string | undefined {
-    const row = this.#database.get("select id from follows where a = ? and seq = ?", a, seq);
-    return row === undefined ? undefined : idText(row["id"]);
+    const sql = "select seq, id from follows where a = ? and seq >= ? order by seq limit 1";
+    const row = this.#database.get(sql, a, seq);
+    if (row === undefined) return undefined;
+    const tip = { seq: Number(row["seq"]), id: row["id"] as Uint8Array };
+    const id = tip.seq === seq ? tip.id : this.#ancestor(a, tip, seq)?.["id"];
+    return id === undefined || id === null ? undefined : idText(id);
   }
 
   /** Of a line that is not linked: its key was revoked at an earlier line. */
   #isStruckAlone(a: number, seq: number, row: SqlRow): boolean {
+    if (row["verified"] !== 1) return false;
     const strike = this.#database.get(
       "select last, last_id from strikes where a = ? and key = ?",
       a,
@@ -390,17 +509,13 @@ export class Chains {
   /** After a decision: what is aside from a number on. `whole` begins again before what has changed. */
   #judgeAsides(a: number, from: number): void {
     const rows = this.#database.all(
-      "select seq, id from lines where a = ? and seq >= ? and branch is not null order by seq, n",
+      "select seq, id from lines where a = ? and seq >= ? order by seq, n",
       a,
       from,
     );
     const lines = rows.map((row) => ({ seq: Number(row["seq"]), id: row["id"] as Uint8Array }));
     const lowest = Math.min(from, ...this.#setAsides(a, lines));
     this.#setBack(a, lowest - 1);
-    this.#database.run(
-      "update lines set verdict = 'log_forked' where a = ? and aside = 'rejected' and verdict is null",
-      a,
-    );
   }
 
   /** Returns the numbers of those that have changed. Lines come in the order of their numbers. */
@@ -412,7 +527,7 @@ export class Chains {
     const changed: number[] = [];
     for (const { seq, id } of lines) {
       const row = this.#database.get(
-        "select * from lines where a = ? and seq = ? and id = ? and branch is not null",
+        "select * from lines where a = ? and seq = ? and id = ?",
         a,
         seq,
         id,
@@ -437,10 +552,9 @@ export class Chains {
     const seq = Number(row["seq"]);
     const follow = this.#follow(a, seq);
     if (follow !== undefined && follow !== idText(row["id"])) return "rejected";
+    if (row["branch"] === null && this.#isBehindAnother(a, seq, row)) return "rejected";
     if (strikes.length === 0) return null;
-    const parsed = parseObject(row["bytes"] as Uint8Array);
-    const key = parsed.ok ? parsed.value["public_key_id"] : undefined;
-    const strike = strikes.find((each) => each["key"] === key);
+    const strike = strikes.find((each) => row["verified"] === 1 && each["key"] === row["key"]);
     if (strike === undefined) return null;
     const last = Number(strike["last"]);
     const isGood =
@@ -533,6 +647,7 @@ function waitingLine(author: string, row: SqlRow): WaitingLine {
     prev: row["prev"] === null ? null : idText(row["prev"]),
     isProven: row["proven"] === 1,
     keyId: String(row["key"]),
+    isVerified: row["verified"] === 1,
     receivedMs: Number(row["received"]),
     isLive: row["live"] === 1,
     bytes: row["bytes"] as Uint8Array,

@@ -19,6 +19,9 @@ export const SCHEMA_VERSION = 1;
  * since nothing follows from it. `claims` are accepted, not released, and end at `ends`. `owed` are lines
  * that `by` owes an answer to.
  *
+ * `key` is the key id that a line states, and `verified` that its signature is valid under that key. A line for
+ * which others vouch alone is not verified: its key id may be anybody's.
+ *
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
  * `fork` of its `parent`. `names` has each place that a line of a chain names, since it is linked with its
@@ -55,6 +58,8 @@ create table lines (
   live integer not null,
   ours integer not null,
   urgent integer not null,
+  key text,
+  verified integer not null,
   verdict text,
   delivered integer,
   unread integer,
@@ -203,6 +208,9 @@ create index line_refused on lines (a, seq, n)
   where ours = 1 and named is null and verdict <> 'mail' and verdict <> 'passed';
 create index line_undecided on lines (a, seq) where ours = 1 and verdict is null and seq is not null;
 create index line_news on lines (a, seq) where seq is not null and type <> 'heartbeat';
+create index line_ahead on lines (a) where seq is not null and branch is null;
+create index line_unverified on lines (a, key) where verified = 0 and key is not null;
+create index line_aside on lines (a, seq) where aside is not null and verdict is null;
 create index line_unjudged on lines (n) where verdict is null and branch is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
@@ -250,6 +258,7 @@ create table chains (
   whole_id blob,
   fork integer,
   judged integer not null default 0,
+  gap_since integer,
   waiting integer not null default 0
 ) strict;
 create table waiting (
@@ -259,6 +268,7 @@ create table waiting (
   prev blob,
   proven integer not null,
   key text not null,
+  verified integer not null,
   received integer not null,
   live integer not null,
   bytes blob not null,
@@ -268,6 +278,7 @@ create table follows (a integer, seq integer, id blob not null, primary key (a, 
 create table strikes (
   a integer, key text, last integer not null, last_id blob, primary key (a, key)
 ) without rowid, strict;
+create table revocations (n integer primary key) strict;
 create table named_keys (
   author text, key_id text, key blob not null, primary key (author, key_id)
 ) without rowid, strict;

@@ -36,6 +36,10 @@ export interface NewLine extends Place {
   readonly isOurs: boolean;
   /** Of high priority, or an incident. */
   readonly isUrgent: boolean;
+  /** The key id that it states; null for an unsigned line. */
+  readonly keyId: string | null;
+  /** Its signature is valid under that key. */
+  readonly isVerified: boolean;
   /** As it was signed, without the newline. */
   readonly bytes: Uint8Array;
   /** What a search finds it by; none for a line that nobody searches. */
@@ -93,7 +97,7 @@ export interface StoreWriter {
   /** A copy of a line has shown that it is for our agent: it is judged again. */
   setOurs(n: number): void;
   /** A copy whose signature is valid takes the place of one whose signature is not. */
-  replace(n: number, bytes: Uint8Array): void;
+  verify(n: number, copy: Pick<NewLine, "bytes" | "keyId">): void;
   /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number;
   /**
@@ -261,6 +265,16 @@ export class Store {
     return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
   }
 
+  /** Lines of a chain that one of these keys may have signed, and that others vouch for alone. */
+  unverified(author: string, keyIds: readonly string[], limit: number): HeldLine[] {
+    return this.#many(
+      `${SELECT} where a = (select a from agents where name = ?) and verified = 0 and key in (select value from json_each(?)) order by n limit ?`,
+      author,
+      JSON.stringify(keyIds),
+      limit,
+    );
+  }
+
   /** Lines outside of a linked chain that have no verdict yet, in the order in which they were taken in. */
   unjudged({ after, limit }: Page): HeldLine[] {
     const sql = `${SELECT} where verdict is null and branch is null and n > ? order by n limit ?`;
@@ -284,9 +298,23 @@ export class Store {
     return typeof timestamp === "string" ? timestamp : undefined;
   }
 
+  /**
+   * Whether a line that follows this one is not dated ahead of its own receipt: one that descends from it, or
+   * for one in no chain any such line that was taken in later.
+   */
+  isFollowedInTime({ n, author, seq }: HeldLine, skewMs: number): boolean {
+    const sql =
+      "select 1 from lines where a = (select a from agents where name = ?) and aside is null and " +
+      "(live = 0 or sent <= received + ?) and " +
+      (seq === null ? "seq is null and n > ? limit 1" : "seq > ? limit 1");
+    return this.#database.get(sql, author, skewMs, seq ?? n) !== undefined;
+  }
+
+  /** Whether an authentic line of a chain is held, or waits. */
   hasChain(author: string): boolean {
     const sql =
-      "select exists (select 1 from lines where a = (select a from agents where name = ?) and seq >= 1) as has";
+      "select exists (select 1 from lines where a = agents.a and seq >= 1) or " +
+      "exists (select 1 from waiting where a = agents.a and proven = 1) as has from agents where name = ?";
     return this.#database.get(sql, author)?.["has"] === 1;
   }
 
@@ -413,8 +441,8 @@ class Writer implements StoreWriter {
       );
     const t = this.#thread(line.thread);
     const { rowid: n } = this.#database.run(
-      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, urgent, bytes) " +
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, urgent, key, verified, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
       line.prev === null ? null : idBytes(line.prev),
@@ -427,6 +455,8 @@ class Writer implements StoreWriter {
       line.isLive ? 1 : 0,
       line.isOurs ? 1 : 0,
       line.isUrgent ? 1 : 0,
+      line.keyId,
+      line.isVerified ? 1 : 0,
       line.bytes,
     );
     if (line.type !== HEARTBEAT)
@@ -462,8 +492,9 @@ class Writer implements StoreWriter {
     this.#database.run(sql, n);
   }
 
-  replace(n: number, bytes: Uint8Array): void {
-    this.#database.run("update lines set bytes = ? where n = ?", bytes, n);
+  verify(n: number, { bytes, keyId }: Pick<NewLine, "bytes" | "keyId">): void {
+    const sql = "update lines set bytes = ?, key = ?, verified = 1 where n = ?";
+    this.#database.run(sql, bytes, keyId, n);
   }
 
   markRead(ns: readonly number[]): number {
@@ -621,6 +652,8 @@ function heldLine(row: SqlRow): HeldLine {
     isLive: row["live"] === 1,
     isOurs: row["ours"] === 1,
     isUrgent: row["urgent"] === 1,
+    keyId: row["key"] === null ? null : String(row["key"]),
+    isVerified: row["verified"] === 1,
     verdict: row["verdict"] === null ? null : String(row["verdict"]),
     delivered: row["delivered"] === null ? null : Number(row["delivered"]),
     isUnread: row["unread"] === 1,

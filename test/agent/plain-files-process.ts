@@ -16,7 +16,15 @@ for (let at = store.lastN() + 1; ; at += 1) {
   store.write((into) => {
     const { n } = into.hold({
       ...{ author: "forge", seq: at, id, thread: "t", type: "ship", sentMs: at, receivedMs: at },
-      ...{ isLive: true, isOurs: true, isUrgent: false, prev: null, names: [] },
+      ...{
+        isLive: true,
+        isOurs: true,
+        isUrgent: false,
+        keyId: null,
+        isVerified: true,
+        prev: null,
+        names: [],
+      },
       bytes: Buffer.from(JSON.stringify({ event_id: id, body })),
     });
     into.deliver(n);

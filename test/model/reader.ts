@@ -594,14 +594,15 @@ function readChain(author: string, standing: Standing, copies: readonly Reading[
 
   // What other lines of the author revoke takes no revocation back.
   const struckByOperator = struckLines(lines, byId, revokedByOperator);
+  const against = linesAgainst(lines, byId, standing.followed);
   for (const line of believedLines(lines, byId, agent, struckByOperator)) {
-    const revocation = linked.has(line) ? revocationIn(byId, line) : undefined;
+    const revocation =
+      linked.has(line) && !against.has(line) ? revocationIn(byId, line) : undefined;
     if (revocation !== undefined && !revokedByLines.has(line.id))
       revokedByLines.set(line.id, revocation);
   }
   const revocations = [...revokedByOperator, ...revokedByLines.values()];
   const struck = struckLines(lines, byId, revocations);
-  const against = linesAgainst(lines, byId, standing.followed);
 
   const counted = lines.filter((line) => !struck.has(line) && !against.has(line));
   let whole: Line | undefined;

@@ -30,6 +30,8 @@ function line(seq: number, body = "x"): NewLine {
       isLive: true,
       isOurs: true,
       isUrgent: false,
+      keyId: null,
+      isVerified: true,
       prev: null,
       names: [],
     },

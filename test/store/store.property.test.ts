@@ -33,6 +33,8 @@ const line: fc.Arbitrary<NewLine> = fc
     isLive: fc.boolean(),
     isOurs: fc.boolean(),
     isUrgent: fc.boolean(),
+    keyId: fc.constantFrom(null, "k"),
+    isVerified: fc.boolean(),
     words: fc.option(fc.record({ subject: words, body: words }), { nil: undefined }),
   })
   .map(({ words: found, ...each }) => {

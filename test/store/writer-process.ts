@@ -15,6 +15,8 @@ for (let at = 1; count === "0" || at <= Number(count); at += 1) {
         isLive: true,
         isOurs: true,
         isUrgent: false,
+        keyId: null,
+        isVerified: true,
         prev: null,
         names: [],
         bytes: Buffer.from(`${name} ${at}`),

@@ -13,7 +13,7 @@ export function newLine(line: ModelLine, receivedMs = 0): NewLine {
   const bytes = Buffer.from(JSON.stringify(isSigned ? { ...fields, signature: "" } : fields));
   return {
     ...{ ...place, prev: line.prev, thread, type, sentMs: 0, receivedMs, bytes },
-    ...{ isLive: true, isOurs: true, isUrgent: false },
+    ...{ isLive: true, isOurs: true, isUrgent: false, keyId: null, isVerified: true },
     names: seq === null ? [] : placesNamed(body),
   };
 }

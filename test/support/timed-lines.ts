@@ -123,7 +123,14 @@ export function holdAll(
       const all = { ...fields, ack_required: isAckRequired, signature: "" };
       const held = into.hold({
         ...{ author, seq, id, prev, thread, type, sentMs: line.sentMs },
-        ...{ receivedMs: line.receivedMs, isLive: line.isLive, isOurs: true, isUrgent: false },
+        ...{
+          receivedMs: line.receivedMs,
+          isLive: line.isLive,
+          isOurs: true,
+          isUrgent: false,
+          keyId: null,
+          isVerified: true,
+        },
         bytes: Buffer.from(JSON.stringify(all)),
         names: seq === null ? [] : placesNamed(body),
       });

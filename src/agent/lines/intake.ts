@@ -8,13 +8,15 @@ import {
   type Problem,
 } from "../../protocol/admit/read-line.ts";
 import { verdictOf, type Circumstances, type Verdict } from "../../protocol/admit/verdict.ts";
-import { textField } from "../../protocol/body.ts";
+import { field, textField } from "../../protocol/body.ts";
 import type { WaitingLine } from "../../store/chains.ts";
 import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import { newLine } from "./new-line.ts";
 import type { Charge } from "./allowances.ts";
 import type { Mark } from "./mark.ts";
 import { MAX_LINE_BYTES, type Limits } from "../../wire/limits.ts";
+import { sha256Hex } from "../../wire/canonical.ts";
+import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import type { ChainPlace } from "../../wire/places.ts";
 import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
 
@@ -32,7 +34,8 @@ export interface Believed {
   /** Undefined: of a tier that does not exist. */
   readonly tier: Tier | undefined;
   readonly isBlocked: boolean;
-  readonly isHeld: boolean;
+  /** Nothing behind this line is mail before the operator decides; null: none of its lines. Absent: it is not held. */
+  readonly heldAfter?: { readonly seq: number; readonly id: string } | null;
   /** Lines without number are taken beside its chain. */
   readonly allowsUnchained: boolean;
   /** Unsigned lines are taken where policy takes them, though a key is pinned. */
@@ -48,6 +51,8 @@ export interface Judging {
   readonly limits: Limits;
   believed(author: string): Believed;
   isMember(author: string): boolean;
+  /** Nothing is judged before the first reading has ended: who is a member then decides. */
+  readonly isFirstReading: boolean;
   /** Our last line, as it stands beside our key; undefined: the key has none. */
   readonly mark: Mark | undefined;
 }
@@ -72,6 +77,20 @@ interface Checked {
   readonly bytes: number;
 }
 
+/** Spec of the next wire, 2.5. */
+export interface RevokedKey {
+  readonly author: string;
+  readonly keyId: string;
+  /** The last line for which the key is believed; undefined: none. */
+  readonly last: { readonly seq: number; readonly id: string } | undefined;
+}
+
+/** A line that waits or is held, and whose signature has turned out to be valid. */
+export type ProvenLine = WaitingLine | HeldLine;
+
+/** How a line of a chain came to be held. */
+type Arrival = Pick<WaitingLine, "receivedMs" | "isLive" | "isVerified">;
+
 /** What was taken in. */
 export interface Taken {
   /** New lines in the order in which the state follows from them: `n` of each. */
@@ -85,18 +104,20 @@ export interface Taken {
   readonly left: readonly string[];
   /** Lines found no room, or their author has no token: their carrier is read again from where it was. */
   readonly isFull: boolean;
+  /** Keys that their owner has revoked by a line that is believed: they are to be deactivated. */
+  readonly revoked: readonly RevokedKey[];
   /** Lines of a chain with our own name that our mark does not know. */
   readonly foreign: readonly ChainPlace[];
   /** More is due than fits into one transaction. */
   readonly hasMore: boolean;
 }
 
-/** A date ahead of our clock is waited for so long. */
-const SKEW_WAIT_MS = 15 * 60_000;
 /** A gap is waited for so long before what lies behind it is delivered. */
 const GAP_WAIT_MS = 10 * 60_000;
 /** So many lines that are no JSON are charged as one. */
 const JUNK_SHARE = 1 / 16;
+/** So many signatures that were not valid are remembered. */
+const MOST_TRIED = 65_536;
 /** Of lines behind a gap, and of lines that are judged, in one transaction. */
 const PORTION = 1_000;
 /** Closes of asks that are judged in one transaction: one that names many agents costs some milliseconds. */
@@ -110,6 +131,7 @@ const MOST_JUDGED = 256;
 export class Intake {
   readonly #store: Store;
   readonly #verifyAll: VerifyAll;
+  readonly #tried = new Set<string>();
 
   constructor(store: Store, verifyAll: VerifyAll) {
     this.#store = store;
@@ -120,7 +142,7 @@ export class Intake {
   async check(lines: readonly (Uint8Array | undefined)[], by: Judging): Promise<Checked[]> {
     const read = lines.map((line) => readLine(line, by.wireId));
     const asked = read.flatMap((each, at) => {
-      if (!each.ok || each.line.signed === undefined || this.#isHeld(each.line)) return [];
+      if (!each.ok || each.line.signed === undefined || this.#isSameHeld(each.line)) return [];
       const publicKey = this.#keyOf(each.line.author, each.line.signed.keyId, by);
       return publicKey === undefined ? [] : [{ at, publicKey, ...each.line.signed }];
     });
@@ -159,21 +181,29 @@ export class Intake {
    * Lines that wait for a key which is known by now: checks them. To be called until it returns nothing; then
    * `settle` is called.
    */
-  async prove(author: string, by: Judging): Promise<readonly WaitingLine[]> {
+  async prove(author: string, by: Judging): Promise<readonly ProvenLine[]> {
     const keys = new Map(
       [...by.believed(author).keys, ...this.#store.namedKeys.of(author)].map((each) => [
         each.keyId,
         each.key,
       ]),
     );
-    const waiting = this.#store.chains.unproven(author, [...keys.keys()]);
-    const asked = waiting.flatMap((line) => {
+    const ids = [...keys.keys()];
+    const candidates = [
+      ...this.#store.chains.unproven(author, ids),
+      ...this.#store.unverified(author, ids, PORTION),
+    ].filter(({ id, keyId: key, bytes }) => !this.#tried.has(triedKey(id, key, bytes)));
+    const asked = candidates.flatMap((line) => {
       const read = readLine(line.bytes, by.wireId);
-      const publicKey = keys.get(line.keyId);
+      const publicKey = keys.get(line.keyId ?? "");
       if (!read.ok || read.line.signed === undefined || publicKey === undefined) return [];
       return [{ line, publicKey, ...read.line.signed }];
     });
     const verdicts = await this.#verifyAll(asked);
+    // What has failed is not tried again for the same key.
+    if (this.#tried.size > MOST_TRIED) this.#tried.clear();
+    for (const [at, { line }] of asked.entries())
+      if (verdicts[at] !== true) this.#tried.add(triedKey(line.id, line.keyId, line.bytes));
     return asked.filter((_each, at) => verdicts[at] === true).map(({ line }) => line);
   }
 
@@ -181,20 +211,17 @@ export class Intake {
    * Within a transaction: links and judges what is due. `proven` are lines that `prove` has found valid. What
    * is left is for the next call: `hasMore`.
    */
-  settle(
-    into: StoreWriter,
-    by: Judging,
-    nowMs: number,
-    proven: readonly WaitingLine[] = [],
-  ): Taken {
+  settle(into: StoreWriter, by: Judging, nowMs: number, proven: readonly ProvenLine[] = []): Taken {
     const taking = new Taking(this.#store, into, by, nowMs);
     for (const line of proven) taking.proveWaiting(line);
     taking.settle();
     return taking.end();
   }
 
-  #isHeld(line: ChainedLine | LooseLine): boolean {
-    return this.#store.lineAt(line) !== undefined;
+  /** The very same copy is held: another one may have a signature that is valid, or none that is. */
+  #isSameHeld(line: ChainedLine | LooseLine): boolean {
+    const held = this.#store.lineAt(line);
+    return held !== undefined && Buffer.compare(held.bytes, line.bytes) === 0;
   }
 
   #keyOf(author: string, id: string, by: Judging): Uint8Array | undefined {
@@ -224,6 +251,7 @@ class Taking {
   readonly #stopped = new Set<string>();
   /** Authors of live beats that say neither busy nor paused. */
   readonly #free = new Set<string>();
+  readonly #revoked: RevokedKey[] = [];
   readonly #foreign: ChainPlace[] = [];
   #taken: Charge = { bytes: 0, lines: 0 };
   #junk: Charge = { bytes: 0, lines: 0 };
@@ -273,10 +301,18 @@ class Taking {
       return;
     }
     const problem = this.#looseProblem(line, isValid, { owner, ...(reader && { reader }) });
-    if (problem !== undefined) return this.skip(problem, line.bytes.length);
+    if (problem !== undefined) {
+      // A key that is pinned later makes it one to be taken.
+      if (problem.reason === "untrusted_key" && this.#by.isMember(author)) this.#left.add(author);
+      return this.skip(problem, line.bytes.length);
+    }
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
-    const { n } = this.#into.hold({ ...newLine(line, isOurs && !isOurAgents), receivedMs, isLive });
+    const { n } = this.#into.hold({
+      ...newLine(line, { isOurs: isOurs && !isOurAgents, isVerified: line.signed !== undefined }),
+      receivedMs,
+      isLive,
+    });
     if (to === undefined && isOurs && !isOurAgents) this.#into.addParty(n, this.#by.self);
     if (isLive && isFree(line)) this.#free.add(author);
     this.#added(n, line);
@@ -286,7 +322,10 @@ class Taking {
     const { chains } = this.#store;
     const state = chains.stateOf(line);
     if (state === "linked" || state === "held") return this.#copy(line, isValid);
-    if (state === "proven") return;
+    if (state === "proven") {
+      if (isValid === true) chains.replace(line, line.bytes, line.signed.keyId);
+      return;
+    }
     const { keyId: key } = line.signed;
     if (isValid === false) return this.#skipUnproven(line, "invalid_signature", key, isLive);
     if (isValid === undefined) return this.#skipUnproven(line, "untrusted_key", key, isLive);
@@ -295,21 +334,29 @@ class Taking {
         { reason: "wrong_wire", detail: "the line is of another wire" },
         line.bytes.length,
       );
-    this.#proven(line, isLive);
+    this.#proven(line, isLive, true);
   }
 
   /** A line that waits, and that a key which is known by now has signed. */
-  proveWaiting(waiting: WaitingLine): void {
-    if (this.#store.chains.stateOf(waiting) !== "unproven") return;
-    this.#markProven(this.#readWaiting(waiting), undefined);
+  proveWaiting(waiting: ProvenLine): void {
+    if ("n" in waiting) {
+      const { n, bytes, keyId: key } = waiting;
+      this.#into.verify(n, { bytes, keyId: key });
+      this.#touch(waiting.author);
+      return;
+    }
+    const state = this.#store.chains.stateOf(waiting);
+    if (state !== "unproven" && state !== "proven") return;
+    const { bytes, keyId: key } = waiting;
+    this.#markProven(this.#readWaiting(waiting), { bytes, keyId: key });
     this.#linkWaiting(waiting.author);
   }
 
   settle(): void {
     const { chains } = this.#store;
     for (const author of chains.unfinished()) {
-      const since = chains.gapSinceMs(author);
       this.#linkWaiting(author);
+      const since = chains.noteGap(author, this.#nowMs);
       if (since !== undefined && this.#nowMs - since >= GAP_WAIT_MS) this.#deliverBehindGap(author);
       this.#touch(author);
     }
@@ -320,7 +367,7 @@ class Taking {
     const hasMore = !this.#judgeAsks() || isMailLeft || this.#hasMore;
     return {
       ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
-      ...{ taken: this.#taken, junk: this.#junk },
+      ...{ taken: this.#taken, junk: this.#junk, revoked: this.#revoked },
       ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
     };
   }
@@ -383,23 +430,33 @@ class Taking {
 
   /** Kept, because a line that descends from it may prove it. */
   #skipUnproven(line: ChainedLine, reason: Problem["reason"], key: string, isLive: boolean): void {
-    if (!line.isOfWire || !this.#by.isMember(line.author)) {
+    const isKnown =
+      this.#by.isMember(line.author) || this.#by.believed(line.author).keys.length > 0;
+    if (!line.isOfWire || !isKnown) {
       this.skip({ reason, detail: key }, line.bytes.length);
       return;
     }
-    if (this.#store.chains.isFollowed(line)) return this.#proven(line, isLive);
-    if (!this.#store.chains.wait(this.#waiting(line, isLive, false))) this.#left.add(line.author);
+    if (this.#store.chains.isFollowed(line)) return this.#proven(line, isLive, false);
+    if (
+      !this.#store.chains.wait(this.#waiting(line, isLive, { isProven: false, isVerified: false }))
+    )
+      this.#left.add(line.author);
     this.skip({ reason, detail: key }, line.bytes.length);
   }
 
-  #waiting(line: ChainedLine, isLive: boolean, isProven: boolean): WaitingLine {
+  #waiting(
+    line: ChainedLine,
+    isLive: boolean,
+    { isProven, isVerified }: Pick<WaitingLine, "isProven" | "isVerified">,
+  ): WaitingLine {
     const { author, seq, id, prev, bytes, signed } = line;
     const receivedMs = this.#receivedMs(line, isLive);
-    return { author, seq, id, prev, bytes, isLive, isProven, receivedMs, keyId: signed.keyId };
+    const keyId = signed.keyId;
+    return { author, seq, id, prev, bytes, isLive, isProven, isVerified, receivedMs, keyId };
   }
 
   /** The line is its author's. */
-  #proven(line: ChainedLine, isLive: boolean): void {
+  #proven(line: ChainedLine, isLive: boolean, isVerified: boolean): void {
     const { chains } = this.#store;
     if (line.author === this.#by.self && !this.#isMarked(line)) {
       this.#foreign.push(line);
@@ -408,13 +465,11 @@ class Taking {
     if (this.#isLinkable(line)) {
       const waited = chains.takeAt(line);
       this.#markProven(line, undefined);
-      this.#hold(
-        line,
-        waited?.receivedMs ?? this.#receivedMs(line, isLive),
-        waited?.isLive ?? isLive,
-      );
-    } else if (chains.wait(this.#waiting(line, isLive, true))) {
-      this.#markProven(line, line.bytes);
+      const receivedMs = this.#receivedMs(line, isLive);
+      this.#hold(line, { receivedMs, isLive: waited?.isLive ?? isLive, isVerified });
+    } else if (chains.wait(this.#waiting(line, isLive, { isProven: true, isVerified }))) {
+      const { bytes, signed } = line;
+      this.#markProven(line, isVerified ? { bytes, keyId: signed.keyId } : undefined);
       this.#linkWaiting(line.author);
     } else this.#isFull = true;
   }
@@ -430,8 +485,11 @@ class Taking {
     return this.#store.chains.stateOf({ author, seq: seq - 1, id: prev }) === "linked";
   }
 
-  #markProven(line: ChainedLine, bytes: Uint8Array | undefined): void {
-    const proven = this.#store.chains.prove(line, line.prev, bytes);
+  #markProven(
+    line: ChainedLine,
+    verified: { readonly bytes: Uint8Array; readonly keyId: string } | undefined,
+  ): void {
+    const proven = this.#store.chains.prove(line, line.prev, { nowMs: this.#nowMs, verified });
     this.#touch(line.author, proven);
     this.#nameKey(line);
     for (const place of proven.slice(1)) {
@@ -450,26 +508,32 @@ class Taking {
   }
 
   /** Holds a line and all that wait for it. */
-  #hold(line: ChainedLine, receivedMs: number, isLive: boolean): void {
-    const linked = this.#holdAlone(line, receivedMs, isLive);
+  #hold(line: ChainedLine, arrival: Arrival): void {
+    const linked = this.#holdAlone(line, arrival);
     for (let place = linked.pop(); place !== undefined; place = linked.pop()) {
       for (const next of this.#store.chains.takeBehind(place))
-        linked.push(...this.#holdAlone(this.#readWaiting(next), next.receivedMs, next.isLive));
+        linked.push(...this.#holdAlone(this.#readWaiting(next), next));
     }
   }
 
   /** Returns the lines that are linked by this. */
-  #holdAlone(line: ChainedLine, receivedMs: number, isLive: boolean): ChainPlace[] {
+  #holdAlone(line: ChainedLine, arrival: Arrival): ChainPlace[] {
+    const { receivedMs, isLive, isVerified } = arrival;
     const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
-    const { n, linked } = this.#into.hold({ ...newLine(line, isOurs), receivedMs, isLive });
+    const { n, linked } = this.#into.hold({
+      ...newLine(line, { isOurs, isVerified }),
+      receivedMs,
+      isLive,
+    });
     if (isLive && isFree(line)) this.#free.add(line.author);
     const places = linked.flatMap((each): ChainPlace[] => {
       if (each === n) return [line];
       const held = this.#store.line(each);
       return held === undefined || held.seq === null ? [] : [{ ...held, seq: held.seq }];
     });
-    // Those behind a gap were counted when they were held.
     this.#added(n, line);
+    if (textField(line.body, "revokes") !== undefined && line.type === "correction")
+      this.#store.chains.noteRevocation(n);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
     return places;
   }
@@ -478,12 +542,11 @@ class Taking {
   #linkWaiting(author: string): void {
     const { chains } = this.#store;
     const firsts = chains.takeBehind({ author, seq: 0, id: null });
-    for (const first of firsts)
-      this.#hold(this.#readWaiting(first), first.receivedMs, first.isLive);
+    for (const first of firsts) this.#hold(this.#readWaiting(first), first);
     for (let at = 0; at < PORTION; at += 1) {
       const next = chains.takeLinkable(author);
       if (next === undefined) return;
-      this.#hold(this.#readWaiting(next), next.receivedMs, next.isLive);
+      this.#hold(this.#readWaiting(next), next);
     }
     this.#hasMore = true;
   }
@@ -495,18 +558,16 @@ class Taking {
   }
 
   #deliverBehindGap(author: string): void {
-    const beforeMs = this.#nowMs - GAP_WAIT_MS;
-    for (const waiting of this.#store.chains.takeBehindGap(author, beforeMs, PORTION)) {
-      this.#holdAlone(this.#readWaiting(waiting), waiting.receivedMs, waiting.isLive);
-    }
+    for (const waiting of this.#store.chains.takeAhead(author, PORTION))
+      this.#holdAlone(this.#readWaiting(waiting), waiting);
   }
 
   #copy(line: ChainedLine, isValid: boolean | undefined): void {
     const held = this.#store.lineAt(line);
-    if (held === undefined || isValid !== true || Buffer.compare(held.bytes, line.bytes) === 0)
-      return;
+    if (held === undefined || isValid !== true || held.isVerified) return;
     // The first copy may have been vouched for by a later line alone.
-    this.#into.replace(held.n, line.bytes);
+    this.#into.verify(held.n, { bytes: line.bytes, keyId: line.signed.keyId });
+    this.#touch(line.author);
   }
 
   #touch(author: string, places: readonly ChainPlace[] = []): void {
@@ -515,46 +576,86 @@ class Taking {
     this.#touched.set(author, known);
   }
 
+  /** Lines of owners that revoke a key, once they are linked and believed. Spec of the next wire, 2.5. */
+  #revoke(): void {
+    const { chains } = this.#store;
+    for (const n of chains.revocations()) {
+      const held = this.#store.line(n);
+      if (held === undefined || held.seq === null || held.branch === null) continue;
+      const { author, seq, prev } = held;
+      const line = this.#reread(held);
+      const key = this.#by.believed(author).keys.find((each) => each.keyId === held.keyId);
+      // One for which others vouch alone revokes nothing: its key id may be anybody's.
+      if (!held.isVerified || held.aside === "rejected") continue;
+      if (!this.#isBelieved(held, line, key)) continue;
+      chains.dropRevocation(n);
+      const keyIdRevoked = textField(line.body, "revokes") ?? "";
+      const last = pairOf(field(line.body, "last"));
+      // A key does not revoke itself.
+      if (last === undefined || keyIdRevoked === held.keyId) continue;
+      const at = { author, ...last };
+      const before = prev === null ? undefined : { author, seq: seq - 1, id: prev };
+      const isBefore =
+        before !== undefined &&
+        ((last.seq === before.seq && last.id === before.id) || this.#descendsFrom(before, at));
+      if (!isBefore) continue;
+      chains.strike(author, keyIdRevoked, at);
+      this.#revoked.push({ author, keyId: keyIdRevoked, last });
+      this.#touch(author);
+    }
+  }
+
   #judgeAll(): boolean {
     const { chains } = this.#store;
     let hasMore = false;
+    this.#revoke();
     for (const [author, places] of this.#touched) {
       chains.look(author, places);
       const whole = chains.advance(author);
+      if (this.#by.isFirstReading && author !== this.#by.self) continue;
       hasMore = this.#judgeChain(author, whole.seq) || hasMore;
     }
     this.#touched.clear();
+    if (this.#by.isFirstReading) return hasMore;
     for (const line of this.#store.unjudged({ after: 0, limit: PORTION })) this.#judge(line);
     return hasMore;
   }
 
-  /** Lines of the followed branch, in their order, up to one that waits. */
+  /** Lines of the followed branch in their order, and those that are aside. */
   #judgeChain(author: string, whole: number): boolean {
     const { chains } = this.#store;
+    for (const n of chains.unjudgedAside(author, PORTION)) {
+      const line = this.#store.line(n);
+      if (line !== undefined) this.#judge(line);
+    }
     let judged = chains.judged(author);
+    let isBroken = false;
     const portion = chains.followed(author, judged, PORTION);
     for (const n of portion) {
       const line = this.#store.line(n);
       if (line === undefined) break;
-      if (line.verdict === null && !this.#judge(line)) break;
-      judged = line.seq ?? judged;
+      const waits = line.verdict === null ? this.#judge(line) : undefined;
+      // The others behind it wait for the same.
+      if (waits === "tier" || waits === "operator") break;
+      isBroken ||= waits !== undefined;
+      if (!isBroken) judged = line.seq ?? judged;
     }
     chains.setJudged(author, judged);
-    return portion.length === PORTION && judged < whole;
+    return portion.length === PORTION && judged < whole && !isBroken;
   }
 
-  /** False: it waits. */
-  #judge(held: HeldLine): boolean {
+  /** What it waits for; undefined: it has its verdict. */
+  #judge(held: HeldLine): "operator" | "tier" | "key" | "clock" | undefined {
     const line = this.#read.get(held.n) ?? this.#reread(held);
     const verdict = verdictOf(line, this.#circumstances(held, line));
-    return this.#settleVerdict(held.n, verdict);
+    this.#settleVerdict(held.n, verdict);
+    return verdict.is === "waits" ? verdict.for : undefined;
   }
 
-  #settleVerdict(n: number, verdict: Verdict): boolean {
-    if (verdict.is === "waits") return false;
+  #settleVerdict(n: number, verdict: Verdict): void {
     if (verdict.is === "mail") this.#into.deliver(n);
-    else this.#into.setVerdict(n, verdict.is === "passed" ? "passed" : verdict.problem.reason);
-    return true;
+    else if (verdict.is === "passed") this.#into.setVerdict(n, "passed");
+    else if (verdict.is === "refused") this.#into.setVerdict(n, verdict.problem.reason);
   }
 
   #reread({ bytes }: HeldLine): ChainedLine | LooseLine {
@@ -564,25 +665,42 @@ class Taking {
   }
 
   #circumstances(held: HeldLine, line: ChainedLine | LooseLine): Circumstances {
-    const { author } = held;
+    const { author, aside, isLive, isOurs, receivedMs, seq } = held;
     const { self, limits } = this.#by;
     const believed = this.#by.believed(author);
-    const isAlone = held.seq === null || held.branch === null;
-    const isForked = isAlone && this.#store.chains.whole(author).fork !== null;
-    const key = believed.keys.find(({ keyId: id }) => id === line.signed?.keyId);
-    const isBelieved = line.signed === undefined || this.#isBelieved(held, line, key);
+    const key = believed.keys.find(({ keyId: id }) => held.isVerified && id === held.keyId);
+    const isOver =
+      key?.isActive === false &&
+      key.last !== undefined &&
+      this.#store.chains.stateOf({ author, ...key.last }) === "linked";
+    const skewMs = limits.maxClockSkewSeconds * 1_000;
     return {
-      ...{ self, limits, receivedMs: held.receivedMs, nowMs: this.#nowMs, isOurs: held.isOurs },
+      ...{ self, limits, receivedMs, nowMs: this.#nowMs, isOurs, aside, isLive },
       tier: believed.isBlocked ? undefined : believed.tier,
       isBlocked: believed.isBlocked,
       isMember: this.#by.isMember(author),
-      isHeld: believed.isHeld || isForked,
-      isBelieved,
-      mayBeBelieved: key === undefined || key.isActive,
+      isHeld: this.#isHeld(held, believed),
+      isBelieved: line.signed === undefined || this.#isBelieved(held, line, key),
+      mayBeBelieved: seq !== null && !isOver,
       isOutsideChain:
-        held.seq === null && !believed.allowsUnchained && this.#store.hasChain(author),
-      isSkewOver: this.#nowMs - held.receivedMs > SKEW_WAIT_MS,
+        seq === null &&
+        line.signed !== undefined &&
+        !believed.allowsUnchained &&
+        this.#store.hasChain(author),
+      isFollowedInTime: this.#store.isFollowedInTime(held, skewMs),
     };
+  }
+
+  /** Nothing behind a fork that is not decided, or behind the last good line of a revoked key. */
+  #isHeld({ author, seq, id }: HeldLine, { heldAfter }: Believed): boolean {
+    const { fork } = this.#store.chains.whole(author);
+    if (fork !== null && (seq === null || seq >= fork)) return true;
+    if (heldAfter === undefined) return false;
+    if (heldAfter === null || seq === null) return true;
+    const last = { author, ...heldAfter };
+    const isGood =
+      (seq === last.seq && id === last.id) || this.#descendsFrom(last, { author, seq, id });
+    return !isGood;
   }
 
   /** Spec of the next wire, 2.1. */
@@ -594,11 +712,25 @@ class Taking {
       if (held.id === key.last.id) return true;
       if (this.#descendsFrom({ author, ...key.last }, { author, seq, id: held.id })) return true;
     }
+    if (held.branch === null) return this.#vouchedAhead(author).has(held.id);
     return this.#isVouchedByBelieved(author, seq);
   }
 
   #descendsFrom(newer: ChainPlace, older: ChainPlace): boolean {
-    return this.#store.history(this.#by.wireId).descends(newer, older);
+    return this.#store.chains.descends(newer, older);
+  }
+
+  /** Lines held behind a gap from which one descends that is signed with a key that is pinned and active. */
+  #vouchedAhead(author: string): ReadonlySet<string> {
+    const keys = this.#by.believed(author).keys.filter(({ isActive }) => isActive);
+    const vouched = new Set<string>();
+    for (const { n, id, prev } of this.#store.chains.heldAhead(author)) {
+      const line = this.#store.line(n);
+      const isBelieved =
+        line?.isVerified === true && keys.some(({ keyId: key }) => key === line.keyId);
+      if (prev !== null && (isBelieved || vouched.has(id))) vouched.add(prev);
+    }
+    return vouched;
   }
 
   /** Whether a line behind that number, of the branch that is followed, is signed with a key that is pinned and active. */
@@ -611,8 +743,7 @@ class Taking {
       for (const n of page) {
         const line = this.#store.line(n);
         if (line === undefined) return false;
-        const { signed } = this.#reread(line);
-        if (keys.some(({ keyId: id }) => id === signed?.keyId)) return true;
+        if (line.isVerified && keys.some(({ keyId: id }) => id === line.keyId)) return true;
         after = line.seq ?? after;
       }
       if (page.length < PORTION) return false;
@@ -623,6 +754,16 @@ class Taking {
     if (isLive) return this.#nowMs;
     return Math.min(this.#nowMs, Math.max(line.sentMs, this.#store.lastReceivedMs(line.author)));
   }
+}
+
+function pairOf(value: JsonValue | undefined): { seq: number; id: string } | undefined {
+  if (!isJsonArray(value) || value.length !== 2) return undefined;
+  const [seq, id] = value;
+  return typeof seq === "number" && typeof id === "string" ? { seq, id } : undefined;
+}
+
+function triedKey(id: string, key: string | null, bytes: Uint8Array): string {
+  return `${id} ${key} ${sha256Hex(bytes)}`;
 }
 
 function isFor(to: readonly string[], handle: string): boolean {

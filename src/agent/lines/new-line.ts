@@ -8,11 +8,13 @@ import { placesNamed } from "../../wire/places.ts";
 /** What the store is given of a line, but for when it was received. Beats are not searched. */
 export function newLine(
   line: ChainedLine | LooseLine,
-  isOurs: boolean,
+  { isOurs, isVerified }: { readonly isOurs: boolean; readonly isVerified: boolean },
 ): Omit<NewLine, "receivedMs" | "isLive"> {
   const { author, seq, id, thread, type, sentMs, bytes, subject, body } = line;
   return {
     ...{ author, seq, id, thread, type, sentMs, bytes, isOurs },
+    keyId: line.signed?.keyId ?? null,
+    isVerified,
     isUrgent: line.priority === "high" || type === "incident",
     prev: line.seq === null ? null : line.prev,
     names: line.seq === null ? [] : placesNamed(body),

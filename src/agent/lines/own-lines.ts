@@ -77,7 +77,7 @@ export class OwnLines {
     const read = readLine(line, signing.wireId);
     if (!read.ok || read.line.seq === null) throw new Error("a line of ours cannot be read");
     const { n } = into.hold({
-      ...newLine(read.line, false),
+      ...newLine(read.line, { isOurs: false, isVerified: true }),
       receivedMs: signing.nowMs,
       isLive: true,
     });

@@ -63,6 +63,8 @@ export interface LooseLine extends LineFields {
   readonly seq: null;
   readonly signed: SignedPart | undefined;
   readonly wire: string | undefined;
+  /** Type and kind disagree. */
+  readonly problem: Problem | undefined;
 }
 
 export type ReadLine =
@@ -92,11 +94,12 @@ export function readLine(bytes: Uint8Array | undefined, wireId: string): ReadLin
   const id = sha256Hex(canonical);
   const common = { ...readFields(fields), author, id, size: canonical.length, bytes };
   const isChained = Object.hasOwn(fields, "seq");
-  if (!isChained && problem !== undefined) return { ok: false, problem };
+  if (!isChained && schema !== undefined) return out("schema", schema);
   const signed = readSigned(fields, common, canonical);
   if ("reason" in signed) return { ok: false, problem: signed };
   if (!isChained) {
-    const line = { ...common, seq: null, signed: signed.part, wire: text(fields, "wire") };
+    const wire = text(fields, "wire");
+    const line = { ...common, seq: null, signed: signed.part, wire, problem };
     return { ok: true, line };
   }
   const seq = fields["seq"];

@@ -1,4 +1,5 @@
 import { bodyBytes } from "../../wire/compose.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 import type { Limits } from "../../wire/limits.ts";
 import { acceptsType, isState, type Tier } from "../../trust/tiers.ts";
 import type { ChainedLine, LooseLine, Problem } from "./read-line.ts";
@@ -12,8 +13,10 @@ export interface Circumstances {
   readonly isBlocked: boolean;
   /** The author is a member of the roster in force. */
   readonly isMember: boolean;
-  /** Nothing of the author is mail before the operator decides. */
+  /** It is not mail before the operator decides about its author. */
   readonly isHeld: boolean;
+  /** A revoked key has signed it, or the operator follows another branch. */
+  readonly aside: "struck" | "rejected" | null;
   /** The line is believed for its key. Spec of the next wire, 2.1. */
   readonly isBelieved: boolean;
   /** It may become believed, by a pin or a later line. */
@@ -22,8 +25,10 @@ export interface Circumstances {
   readonly isOutsideChain: boolean;
   readonly receivedMs: number;
   readonly nowMs: number;
-  /** A date ahead of our clock is waited for no longer. */
-  readonly isSkewOver: boolean;
+  /** It was not there when reading began: its date is compared with our clock. */
+  readonly isLive: boolean;
+  /** A later line of its author is not dated ahead of its own receipt. */
+  readonly isFollowedInTime: boolean;
   /** It is addressed to our agent. */
   readonly isOurs: boolean;
 }
@@ -41,6 +46,9 @@ export type Verdict =
   | { readonly is: "refused"; readonly problem: Problem }
   | { readonly is: "waits"; readonly for: "operator" | "tier" | "key" | "clock" };
 
+/** A date ahead of our clock is waited for so long. */
+const SKEW_WAIT_MS = 15 * MINUTE_MS;
+
 /**
  * Whether a line of a branch that is followed, or one without number, is mail. The order of the questions is
  * that of the reasons. Spec of the next wire, 2.4.
@@ -48,26 +56,28 @@ export type Verdict =
 export function verdictOf(line: ChainedLine | LooseLine, at: Circumstances): Verdict {
   const { author, type } = line;
   if (author === at.self) return line.seq === null && at.isOurs ? mailOrPassed(line, at) : PASSED;
-  if (at.isHeld && !isState(type)) return { is: "waits", for: "operator" };
-  if (line.seq !== null && line.problem !== undefined)
-    return { is: "refused", problem: line.problem };
-  if (!at.isBelieved) {
-    if (at.mayBeBelieved) return { is: "waits", for: "key" };
+  if (at.isHeld && at.aside === null && (line.seq !== null || at.isBelieved))
+    return { is: "waits", for: "operator" };
+  if (line.problem !== undefined) return { is: "refused", problem: line.problem };
+  if (!at.isBelieved || at.aside === "struck") {
+    if (at.mayBeBelieved && at.aside !== "struck") return { is: "waits", for: "key" };
     return refused("untrusted_key", `${line.signed?.keyId ?? "its key"} is not believed`);
   }
   if (at.isOutsideChain && type !== "heartbeat")
     return refused("unchained", `${author} chains its lines, and this one is in no chain`);
   if (!at.isMember) return refused("left_member", `${author} is no member`);
-  const { maxClockSkewSeconds } = at.limits;
-  const skewMs = maxClockSkewSeconds * 1_000;
-  if (line.sentMs - at.receivedMs > skewMs) {
-    if (!at.isSkewOver && line.sentMs - at.nowMs > skewMs) return { is: "waits", for: "clock" };
-    if (line.sentMs - at.nowMs > skewMs)
-      return refused("clock_skew", `it is dated ${line.timestamp}, and was received earlier`);
+  if (at.aside === "rejected")
+    return refused("log_forked", "it is on a branch that the operator does not follow");
+  const rightMs = line.sentMs - at.limits.maxClockSkewSeconds * 1_000;
+  if (at.isLive && rightMs > at.receivedMs && !at.isFollowedInTime) {
+    const endMs = at.receivedMs + SKEW_WAIT_MS;
+    if (rightMs > Math.min(at.nowMs, endMs)) {
+      if (at.nowMs < endMs) return { is: "waits", for: "clock" };
+      return refused("clock_skew", `it is dated ${line.timestamp}, and was received before that`);
+    }
   }
   if (!acceptsType(at.tier, type)) {
-    if (at.tier === "UNTRUSTED" && !at.isBlocked)
-      return at.isOurs ? { is: "waits", for: "tier" } : PASSED;
+    if (at.tier === "UNTRUSTED" && !at.isBlocked) return { is: "waits", for: "tier" };
     const rank = at.isBlocked ? "blocked" : (at.tier ?? "of no known tier");
     return refused("tier_refused", `${author} is ${rank}: ${type} is not taken`);
   }

@@ -56,7 +56,11 @@ class Box implements MessageSource {
     const read = readLine(line, WIRE);
     if (!read.ok) throw new Error(read.problem.detail);
     this.store.write((into) => {
-      const { n } = into.hold({ ...newLine(read.line, true), receivedMs: AT, isLive: true });
+      const { n } = into.hold({
+        ...newLine(read.line, { isOurs: true, isVerified: true }),
+        receivedMs: AT,
+        isLive: true,
+      });
       if (refused === undefined) into.deliver(n);
       else into.setVerdict(n, refused);
     });

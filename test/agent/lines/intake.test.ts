@@ -75,12 +75,13 @@ function judging(
   pins: Record<string, Partial<Believed>> = {},
 ): Judging {
   const believed = (author: string): Believed => ({
-    ...{ tier: "VERIFIED", isBlocked: false, isHeld: false, allowsUnchained: false },
+    ...{ tier: "VERIFIED", isBlocked: false, allowsUnchained: false },
     ...{ allowsUnsigned: false, keys: [pinned(author, "a")] },
     ...pins[author],
   });
   return {
     ...{ self: "forge", wireId: WIRE, limits: DEFAULT_LIMITS, mark: { seq: 0, id: null } },
+    isFirstReading: false,
     signing: { enforceSigned: true, allowUnsignedFrom: [] },
     believed,
     isMember: (author) => ["forge", "scribe", "ann"].includes(author),
@@ -275,7 +276,7 @@ test("any order, portions and copies: the same lines are held, linked and whole"
         .toSorted((one, other) => one.by - other.by)
         .map(({ each }) => each);
       // Nothing is judged before all is there: then order decides what was delivered before a fork showed.
-      reader.by = judging({}, { scribe: { isHeld: true } });
+      reader.by = judging({}, { scribe: { heldAfter: null } });
       for (let from = 0; from < shuffled.length;) {
         const size = 1 + Math.floor(random() * 4);
         await reader.read(shuffled.slice(from, from + size));

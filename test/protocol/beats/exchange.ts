@@ -269,6 +269,7 @@ export class Agent {
   get #judging(): Judging {
     return {
       ...{ self: this.name, wireId: WIRE_ID, limits: { ...DEFAULT_LIMITS, maxMessageBodyKb: 1 } },
+      isFirstReading: false,
       mark: { seq: this.last?.seq ?? 0, id: this.last?.id ?? null },
       signing: { enforceSigned: true, allowUnsignedFrom: [] },
       believed: (author) => ({
