@@ -19,6 +19,8 @@ import { idBytes, idText } from "./ids.ts";
 const A = "(select a from agents where name = ?)";
 /** Of what one author has named and we lack, so much is remembered. */
 const MOST_WANTED = 512;
+/** Of its lines, one in so many looks whether that is too much. */
+const PRUNED_EVERY = 256;
 /** Gaps of one chain that are asked for at once. */
 const MOST_GAPS = 16;
 /** Refused lines that are looked at for one beat. */
@@ -29,10 +31,10 @@ const MOST_STEPS = 4_096;
 /** Remembers what a line that is held names and we lack. */
 export function noteLacks(
   database: Database,
-  line: { readonly a: number; readonly author: string; readonly seq: number; readonly id: string },
+  line: ChainPlace & { readonly n: number; readonly a: number },
   { prev, names, receivedMs }: Naming,
 ): void {
-  const { a, author, seq, id } = line;
+  const { n, a, author, seq, id } = line;
   const held = `select 1 from lines where a = ${A} and seq = ? and id = ?`;
   const insert = "insert into wanted (a, of, of_seq, of_id, named) values (?, ?, ?, ?, ?) ";
   const note = (place: ChainPlace, onConflict: string): void => {
@@ -50,6 +52,11 @@ export function noteLacks(
       );
   const found = "delete from wanted where of = ? and of_seq = ? and of_id = ?";
   database.run(found, author, seq, idBytes(id));
+  if (n % PRUNED_EVERY !== 0) return;
+  const old =
+    "delete from wanted where a = ? and (of, of_seq, of_id) in (select of, of_seq, of_id from wanted where a = ? " +
+    `order by named desc, of_seq desc, of, of_id limit -1 offset ${MOST_WANTED})`;
+  database.run(old, a, a);
 }
 
 interface Naming {
@@ -247,10 +254,6 @@ export class Beats implements BeatRecords, ServingRecords {
         ...[nowMs, ...key],
       );
     }
-    const old =
-      "delete from wanted where (a, of, of_seq, of_id) in (select a, of, of_seq, of_id from (select *, " +
-      `row_number() over (partition by a order by named desc, of_seq desc) as place from wanted) where place > ${MOST_WANTED})`;
-    if (wants.length > 0) this.#database.run(old);
   }
 
   /** What is done with lines that an agent wants. */
@@ -321,9 +324,9 @@ export class Beats implements BeatRecords, ServingRecords {
     const { fork } = this.#chains.whole(author);
     if (fork === null) return [];
     const sql =
-      `select id from (select id, 0 as waits, n as nth from lines where a = ${A} and seq = ? and aside is null union all ` +
-      `select id, 1, received from waiting where a = ${A} and seq = ? and proven = 1) order by waits, nth, id limit 2`;
-    // Of one that does not follow `whole` the other one is not held.
+      `select id from (select id, received, n from lines where a = ${A} and seq = ? and aside is null union all ` +
+      `select id, received, null from waiting where a = ${A} and seq = ? and proven = 1) ` +
+      "order by received, n is null, n, id limit 2";
     const row = this.#database.all(sql, author, fork, author, fork).at(-1);
     if (row === undefined) return [];
     const named = `select 1 from names where a = ${A} and of = ? and of_seq = ? and naming = 'refuses' and of_id = ?`;

@@ -474,7 +474,7 @@ class Writer implements StoreWriter {
       return { n, isNew: true, linked: [] };
     }
     this.#nameAll(n, a, line);
-    noteLacks(this.#database, { ...line, a, seq: line.seq }, line);
+    noteLacks(this.#database, { ...line, n, a, seq: line.seq }, line);
     return { n, isNew: true, linked: this.#link(n, a, t, line) };
   }
 
