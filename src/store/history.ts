@@ -63,6 +63,12 @@ const CLOSE =
   "from verdicts v join lines using (n) join agents using (a) where v.subject = 'close' and";
 /** Closes that prove nothing which are named. */
 const MOST_UNPROVED = 16;
+/** Lines that a close waits for which are named. */
+const MOST_LACKING = 512;
+/** The linked line at a place that is lacking elsewhere. */
+const LINKED_AT =
+  "lines on lines.a = (select a from agents where name = lacking.of) and lines.seq = lacking.of_seq " +
+  "and lines.id = lacking.of_id and lines.branch is not null";
 /** Of an agent with more leaves, each point is looked for by itself. */
 const FEW_LEAVES = 64;
 
@@ -414,10 +420,13 @@ export class StoreHistory implements History {
     const outcome = row["outcome"] === "approved" ? "approved" : "ended";
     const place = chainPlace(row);
     if (row["state"] === "yes") return { place, outcome, verdict: "yes" };
+    // What waits for a line that is held waits for what that one waits for.
     const sql =
-      "select of, of_seq, of_id from waits where n = ? and subject = 'close' order by of, of_seq, of_id";
+      "with recursive lacking (of, of_seq, of_id) as (select of, of_seq, of_id from waits where n = ? and subject = 'close' " +
+      `union select next.of, next.of_seq, next.of_id from lacking join ${LINKED_AT} join waits as next using (n)) ` +
+      `select * from lacking where not exists (select 1 from (select 1) join ${LINKED_AT}) order by of, of_seq, of_id limit ?`;
     const lacks = this.#database
-      .all(sql, row["n"] ?? null)
+      .all(sql, row["n"] ?? null, MOST_LACKING)
       .map((each) => namedPlace(each["of"], each["of_seq"], each["of_id"]));
     return { place, outcome, verdict: { lacks } };
   }

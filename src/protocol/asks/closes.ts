@@ -31,6 +31,9 @@ import { allOf, isTrue, lacking, type Verdict } from "./verdict.ts";
 /** Of a list of ends, so many are read. Spec of the next wire, 1.6. */
 const MOST_ENDS = 512;
 
+/** So many changes before one are looked at for leaves. Spec of the next wire, 3.11. */
+const MOST_CHANGES = 1_024;
+
 /** A line that closes an ask. */
 export interface CloseLine {
   readonly line: LinkedLine;
@@ -215,7 +218,7 @@ function leaveVerdict(history: History, change: MembersChange, place: ChainPlace
 /** A change, and those that it follows, the latest first. */
 function* lineage(history: History, change: MembersChange): Generator<MembersChange> {
   let next: MembersChange | undefined = change;
-  while (next !== undefined) {
+  for (let count = 0; next !== undefined && count <= MOST_CHANGES; count += 1) {
     yield next;
     next = typeof next.after === "number" ? undefined : changeClosed(history, next.after)?.change;
   }

@@ -81,6 +81,21 @@ describe("members", () => {
     expect(names(scribe)).toBe("forge scribe mason");
   });
 
+  it("leave while a change is agreed to, which voids nothing", () => {
+    const { forge, scribe, mason } = team();
+    const change = forge.propose(add("eve"));
+    scribe.read(forge);
+    mason.read(forge);
+    scribe.agree(change);
+    mason.agree(change);
+    mason.say({ type: "shutdown", thread: "", body: { leave: true, after: 0 } });
+    forge.read(scribe);
+    forge.read(mason);
+    expect(forge.close()).toHaveLength(1);
+    tell(forge, scribe, mason);
+    expect(names(scribe)).toBe("forge scribe eve");
+  });
+
   it("agree in such a thread to nothing but changes that are not void", () => {
     const { forge, scribe } = team();
     const void_ = forge.say({

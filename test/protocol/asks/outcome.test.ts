@@ -196,7 +196,8 @@ describe("lines in no chain", () => {
     const ann = new Writer("ann");
     const { scribe, forge, all } = scene();
     const ask = ann.sayLoose("proposal", T, {}, ["scribe"]);
-    forge.say("correction", T, { decides: ask, outcome: "approved", answers: [] });
+    for (const other of [forge, ann])
+      other.say("correction", T, { decides: ask, outcome: "approved", answers: [] });
     expect(outcome([...all(), ...ann.lines], ask).is).toBe("pending");
     scribe.say("correction", T, { decides: ask, outcome: "approved", answers: [] });
     expect(outcome([...all(), ...ann.lines], ask).is).toBe("approved");
