@@ -115,6 +115,19 @@ describe("an escalation", () => {
     expect(safeMode(ship.lines)).toBeUndefined();
   });
 
+  it.each([{ resolves: 1 }, { resumes: [] }, { escalates: 1 }, { cause: "peer_silent" }])(
+    "is of no line with %j, which is no incident",
+    (more) => {
+      const scene = new Scene();
+      const body = { severity: "high", ...more };
+      scene.incident = scene.forge.say("incident", body, { minute: 14, to: ["scribe"] });
+      scene.first = scene.scribe.beat(15, [[scene.incident, 2]]);
+      scene.second = scene.scribe.beat(30, []);
+      scene.escalate({}, 31);
+      expect(safeMode(scene.lines)).toBeUndefined();
+    },
+  );
+
   it("descends from the incident", () => {
     const scene = new Scene();
     scene.forge.goBackTo(undefined);
@@ -265,6 +278,12 @@ describe("an escalation", () => {
       scene.escalate({}, 14 + minutes);
       return scene;
     };
+    const uncounted = new Scene();
+    uncounted.escalate({ of: "mason" });
+    const foreign = uncounted.ann.say("incident", { severity: "high" }, { to: ["scribe"] });
+    uncounted.escalate({ escalates: foreign });
+    uncounted.escalate();
+    expect(safeMode(uncounted.lines)).toBeDefined();
     // The first one is false, and counts all the same.
     expect(safeMode(again(24 * 60 - 1).lines)).toBeUndefined();
     expect(safeMode(again(24 * 60).lines)).toBeDefined();
