@@ -297,6 +297,13 @@ describe("in another's domain", () => {
     expect(verdict(lines(), "src/parser/x", forForge)).toBe("blocked");
   });
 
+  it("the owner itself needs no grant", () => {
+    const [, , ann] = agents();
+    claim(ann, ["src/parser/**"]);
+    expect(statuses(ann.lines, facts)).toEqual(["ann held"]);
+    expect(verdict(ann.lines, "src/parser/x", { ...facts, self: "forge" })).toBe("blocked");
+  });
+
   it("an owner that does not chain names the claim by its id", () => {
     const [forge, , ann] = agents();
     const place = claim(forge, ["src/parser/**"]);
