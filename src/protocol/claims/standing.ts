@@ -122,9 +122,8 @@ interface Claiming extends Pick<ClaimWords, "paths" | "mode"> {
 
 function isRival(claim: Claiming, other: LiveClaim, facts: ClaimFacts): boolean {
   const { author } = other.line.place;
-  if (claim.author === author) return false;
   if (claim.mode === "shared" && other.mode === "shared") return false;
-  // A claim binds only those to whom it is addressed.
+  // A claim binds only those to whom it is addressed, and no claim its own author.
   if (!claim.addresses(author) && !addresses(other.line, claim.author)) return false;
   const isOwned = (pattern: string): boolean =>
     domainsOwned(facts).some(([, { paths }]) =>
@@ -211,7 +210,8 @@ export function forecastClaim(
   facts: ClaimFacts,
   { paths, mode }: Pick<ClaimWords, "paths" | "mode">,
 ): ClaimForecast {
-  const claim = { author: facts.self, addresses: () => true, paths, mode };
+  const isToAll = (to: string): boolean => to !== facts.self;
+  const claim = { author: facts.self, addresses: isToAll, paths, mode };
   return {
     against: bindingClaims(facts)
       .filter((other) => isRival(claim, other, facts))

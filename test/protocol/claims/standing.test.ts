@@ -80,6 +80,8 @@ describe("a claim", () => {
     expect(verdict(forge.lines, "src/a/x.ts")).toBe("blocked");
     expect(verdict(forge.lines, "src/b/x.ts")).toBe("free");
     expect(verdict(forge.lines, "src/a/x.ts", { self: "forge" })).toBe("free");
+    const ours = ask(forge.lines, { self: "forge" }, (facts) => checkPaths(facts, ["src/a/x.ts"]));
+    expect(ours.paths[0]?.claims).toEqual([]);
     const [blocked] = ask(forge.lines, {}, (facts) => checkPaths(facts, ["src/a/x.ts"]).paths);
     expect(blocked?.blocked_by).toEqual([
       {
@@ -261,8 +263,11 @@ describe("of two claims that overlap", () => {
 
   it("what a new one of ours would meet is said before", () => {
     const [forge] = agents();
+    const scribe = new TimedWriter("scribe");
     const place = claim(forge, ["src/**"]);
-    const found = ask(forge.lines, { domains: PARSER, self: "scribe" }, (facts) =>
+    claim(scribe, ["src/**"]);
+    const lines = [...forge.lines, ...scribe.lines];
+    const found = ask(lines, { domains: PARSER, self: "scribe" }, (facts) =>
       forecastClaim(facts, { paths: ["src/**"], mode: "exclusive" }),
     );
     expect(found).toEqual({
