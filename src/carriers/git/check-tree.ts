@@ -7,6 +7,8 @@ import { MAX_BYTES, type WirePath, type WirePaths } from "./wire-paths.ts";
 export interface CheckedTree {
   /** The files that the mirror is to hold: ids by paths. */
   readonly files: ReadonlyMap<string, string>;
+  /** Known paths that are not taken: their older version is in `files`, if there was one. */
+  readonly refused: ReadonlySet<string>;
   readonly hasAttributes: boolean;
   readonly troubles: readonly TransportTrouble[];
   /** Owners some of whose carriers could not be taken. */
@@ -16,26 +18,25 @@ export interface CheckedTree {
 const MAX_NAMED = 8;
 
 /**
- * Takes the regular files at paths of the wire that are not too large; names all else. In the place of what is
- * not taken stays what was taken before, but for our own files and common documents: they count as missing, so
- * the next push puts them back. Spec of the next wire, 5.2.
+ * Takes the regular files at paths of the wire that are not too large; names all else. In the place of what is not
+ * taken stays what was taken before. Spec of the next wire, 5.2.
  */
 export function checkTree(
   tree: Tree,
   paths: WirePaths,
-  handle: string,
   taken: ReadonlyMap<string, { readonly id: string }>,
 ): CheckedTree {
   const files = new Map<string, string>();
+  const refused = new Set<string>();
   const troubles: TransportTrouble[] = [];
   const incomplete = new Set<string>();
   const unknown: string[] = [];
-  const refuse = (path: string, file: WirePath | undefined, what: string): void => {
+  const refuse = (path: string, file: WirePath | undefined, problem: string): void => {
     if (file?.is === "other") return;
-    if (troubles.length < MAX_NAMED) troubles.push(tampered(quote(path.slice(0, 100)), what));
+    if (troubles.length < MAX_NAMED) troubles.push(tampered(quote(path.slice(0, 100)), problem));
     const before = taken.get(path);
-    const isRepaired = file?.is === "document" ? file.owner === undefined : file?.owner === handle;
-    if (file !== undefined && !isRepaired && before !== undefined) files.set(path, before.id);
+    if (file !== undefined) refused.add(path);
+    if (file !== undefined && before !== undefined) files.set(path, before.id);
     if (file?.is === "carrier") incomplete.add(file.owner);
     // Nobody's files can be there.
     if (/^(?:outbox|archive(?:\/20[0-9]{2})?)$/.test(path))
@@ -59,7 +60,7 @@ export function checkTree(
       tampered("the repository", "has far more files than a wire; others were not looked at"),
     );
   const hasAttributes = tree.files.some(({ path }) => path === ".gitattributes");
-  return { files, hasAttributes, troubles, incomplete };
+  return { files, refused, hasAttributes, troubles, incomplete };
 }
 
 function tampered(where: string, problem: string): TransportTrouble {

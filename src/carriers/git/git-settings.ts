@@ -4,8 +4,8 @@ import type { RemoteUrl } from "./remote-url.ts";
 import { gitIn, type Git } from "./run-git.ts";
 
 /**
- * What git is told, whatever the user or the system has configured. Each of these could run a program,
- * read another place, or change what is stored. Spec 5.2.
+ * Settings that override every configuration: each of these could run a program, read another place, or change
+ * what is stored. Spec of the next wire, 5.2.
  */
 const SAFE: readonly string[] = [
   "core.hooksPath=/dev/null",
@@ -19,32 +19,34 @@ const SAFE: readonly string[] = [
   "fetch.recurseSubmodules=false",
   "fetch.writeCommitGraph=false",
   "fetch.unpackLimit=100",
-  // Else each commit of ours takes another process, which makes single objects of its pack.
+  // Otherwise each commit of ours takes another process, which unpacks it.
   "fastimport.unpackLimit=1",
   "transfer.fsckObjects=true",
-  ...harmless().map((id) => `fetch.fsck.${id}=ignore`),
+  ...harmlessFaults().map((id) => `fetch.fsck.${id}=ignore`),
   "transfer.bundleURI=false",
   "protocol.allow=never",
   "gc.auto=0",
   "maintenance.auto=false",
   "push.gpgSign=false",
   "push.followTags=false",
-  "advice.detachedHead=false",
+  "advice.pushUpdateRejected=false",
 ];
 
 /**
- * What git's check of objects finds wrong and we need not: names in trees, since nothing is ever checked
- * out and paths are compared, never followed; files that configure checkouts; who wrote a commit, and
- * when. One such object anywhere in the history would else stop every fetch for good.
+ * Faults of objects that cannot harm us: names in trees, since nothing is checked out and paths are only compared;
+ * files that configure checkouts; authors and dates of commits. Otherwise one such object anywhere in the history
+ * would stop every fetch for good.
  */
-function harmless(): readonly string[] {
+function harmlessFaults(): readonly string[] {
   return [
     ...["hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName", "zeroPaddedFilemode"],
     ...["badFilemode", "largePathname", "symlinkTargetBlob", "symlinkTargetLength"],
     ...["Blob", "Large", "Missing", "Name", "Parse", "Path", "Symlink", "Update", "Url"].map(
-      (what) => `gitmodules${what}`,
+      (fault) => `gitmodules${fault}`,
     ),
-    ...["Blob", "Large", "LineLength", "Missing", "Symlink"].map((what) => `gitattributes${what}`),
+    ...["Blob", "Large", "LineLength", "Missing", "Symlink"].map(
+      (fault) => `gitattributes${fault}`,
+    ),
     ...["gitignoreSymlink", "mailmapSymlink"],
     ...["badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "zeroPaddedDate"],
     ...["missingEmail", "missingNameBeforeEmail", "missingSpaceBeforeDate"],
@@ -52,11 +54,11 @@ function harmless(): readonly string[] {
   ];
 }
 
-/** What of the user's own configuration reaches git: how to sign in and how to sign. */
-const TAKEN =
+/** The settings of the user's that git gets: how to sign in and how to sign. */
+const USER_SETTINGS =
   /^(?:credential(?:\..+)?\.(?:helper|username|usehttppath)|http(?:\..+)?\.(?:proxy|sslcainfo|sslcapath)|core\.sshcommand|user\.signingkey|commit\.gpgsign|gpg\.(?:format|program)|gpg\.(?:ssh|x509)\.program)$/;
-/** What of our environment reaches git. */
-const PASSED_ON = [
+/** The variables of our environment that git gets. */
+const VARIABLES = [
   ...["PATH", "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR", "LANG"],
   ...["SSH_AUTH_SOCK", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
   ...["GIT_SSL_CAINFO", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "GIT_SSH_COMMAND"],
@@ -96,7 +98,7 @@ export async function openGit(
     folder,
     env: {
       ...Object.fromEntries(
-        PASSED_ON.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+        VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
       ),
       GIT_CONFIG_NOSYSTEM: "1",
       GIT_CONFIG_GLOBAL: "/dev/null",
@@ -138,7 +140,7 @@ async function settingsOfUser(git: Git): Promise<Setting[]> {
       const at = entry.indexOf("\n");
       return at < 0 ? [entry, "true"] : [entry.slice(0, at), entry.slice(at + 1)];
     })
-    .filter(([name, value]) => TAKEN.test(name.toLowerCase()) && !hasSecret(name, value));
+    .filter(([name, value]) => USER_SETTINGS.test(name.toLowerCase()) && !hasSecret(name, value));
 }
 
 /** A proxy's address may hold a password. */

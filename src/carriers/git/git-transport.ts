@@ -44,6 +44,7 @@ export interface GitTransportOptions {
   /** The pinned id. */
   readonly wireId: string;
   readonly ours: OwnLines;
+  /** The same object until it changes. */
   layout(): WireLayout;
   /** Whether that agent runs on this machine. */
   isLocal(handle: string): boolean;
@@ -64,7 +65,8 @@ const TIDY_EVERY = 64;
 /** A push costs the whole of each file that has grown: a longer one becomes an archived part. */
 const PART_BYTES = 16 * 1_048_576;
 /** How people's clones merge carriers. */
-const ATTRIBUTES = "*.jsonl merge=union -text\n";
+const RULES = Buffer.from("*.jsonl merge=union -text\n");
+const ATTRIBUTES: Change = { path: ".gitattributes", bytes: RULES.length, pieces: [RULES] };
 const CONFIG = "config.json";
 const STATE = "mirror.json";
 const EMPTY_TREE: Tree = { files: [], odd: new Map(), isWhole: true };
@@ -217,11 +219,13 @@ export class GitTransport implements Transport {
     const isRecent = ageMs >= 0 && ageMs < maxAgeMs;
     let isFetchDue = this.#isFresh || this.#accepts || (fetch && !isRecent);
     for (let attempt = 0; attempt < MAX_PUSHES; attempt += 1) {
-      if (isFetchDue) await this.#fetch(repository);
-      else await this.#take(repository, this.#mirror.head, this.#mirror.fetchedMs);
+      const { head, fetchedMs } = this.#mirror;
+      const seen = isFetchDue
+        ? await this.#fetch(repository)
+        : await this.#take(repository, head, fetchedMs);
       const mayPush = push && this.#mirror.lost === undefined;
-      const troubled = this.#exchange(mayPush);
-      const outcome = mayPush ? await this.#push(repository) : "nothing";
+      const troubled = this.#exchange(seen, mayPush);
+      const outcome = mayPush ? await this.#push(repository, seen) : "nothing";
       if (outcome !== "late") {
         if (troubled !== undefined) throw troubled;
         return outcome === "pushed";
@@ -234,18 +238,20 @@ export class GitTransport implements Transport {
     });
   }
 
-  async #fetch(repository: Repository): Promise<void> {
+  async #fetch(repository: Repository): Promise<Seen> {
     const mirror = this.#mirror;
     const beganMs = this.#options.world.clock.wallMs();
     const head = await repository.fetch();
     await this.#look(repository, head);
     const last = mirror.lost ?? mirror.head;
-    const isLater = last === undefined || (await isAfter(repository, last, head));
+    const isLater =
+      last === undefined || (head !== undefined && (await repository.isAncestor(last, head)));
     mirror.lost = isLater || this.#accepts ? undefined : last;
-    await this.#take(repository, head, beganMs);
+    const seen = await this.#take(repository, head, beganMs);
     this.#accepts = false;
     this.#isFresh = false;
     this.#discards = 0;
+    return seen;
   }
 
   /** Makes the mirror hold what the commit has. */
@@ -253,14 +259,16 @@ export class GitTransport implements Transport {
     repository: Repository,
     head: string | undefined,
     fetchedMs: number | undefined,
-  ): Promise<void> {
+  ): Promise<Seen> {
     const mirror = this.#mirror;
-    const { paths, files } = await this.#look(repository, head);
-    await mirror.reset(repository, files, (path) => paths.get(path) !== undefined);
+    const seen = await this.#look(repository, head);
+    const isKnown = (path: string): boolean => seen.paths.get(path) !== undefined;
+    await mirror.reset(repository, seen.files, isKnown);
     mirror.head = head;
     mirror.fetchedMs = fetchedMs;
     mirror.save();
     for (const listener of this.#listeners) listener();
+    return seen;
   }
 
   /** @throws TransportError (`stopped`) when it is another wire */
@@ -273,8 +281,7 @@ export class GitTransport implements Transport {
     if (config !== undefined && config.bytes <= MAX_BYTES.document && config.id !== this.#configId)
       this.#requireOurWire(await repository.read(config.id, MAX_BYTES.document));
     this.#configId = config?.id;
-    const { handle } = this.#options.ours;
-    this.#seen = { head, paths, ...checkTree(tree, paths, handle, this.#mirror.files) };
+    this.#seen = { head, paths, ...checkTree(tree, paths, this.#mirror.files) };
     return this.#seen;
   }
 
@@ -291,9 +298,7 @@ export class GitTransport implements Transport {
   }
 
   /** Trouble with the wire's folder keeps nothing from being pushed: it is returned. */
-  #exchange(mayPush: boolean): StorageError | undefined {
-    if (this.#seen === undefined) return undefined;
-    const { paths, troubles } = this.#seen;
+  #exchange({ paths, troubles }: Seen, mayPush: boolean): StorageError | undefined {
     try {
       const found = exchange(this.#folder, this.#mirror, paths, this.#looks, mayPush);
       this.#troubles = [...troubles, ...found];
@@ -304,26 +309,31 @@ export class GitTransport implements Transport {
     }
   }
 
-  async #push(repository: Repository): Promise<"pushed" | "nothing" | "late"> {
-    const seen = this.#seen;
-    if (seen === undefined) return "late";
+  async #push(repository: Repository, seen: Seen): Promise<"pushed" | "nothing" | "late"> {
     const mirror = this.#mirror;
     if (seen.head !== this.#pushed) this.#schedule.noteOthers();
     this.#publish(seen.paths);
     const { handle } = this.#options.ours;
     const isOurs = (path: string): boolean => {
       const file = seen.paths.get(path);
-      return file !== undefined && (file.owner === undefined || file.owner === handle);
+      // Nobody has all the lines of a shared file that was refused.
+      if (file === undefined || (file.is === "shared" && seen.refused.has(path))) return false;
+      return file.owner === undefined || file.owner === handle;
     };
-    const changes = [...mirror.changes(repository, isOurs)];
+    const changes = [...mirror.changes(repository, isOurs, seen.refused)];
     this.#waiting = changes.length;
     if (changes.length === 0) return "nothing";
-    const attributes = seen.hasAttributes ? [] : [attributesChange()];
+    const attributes = seen.hasAttributes ? [] : [ATTRIBUTES];
     const commit = await repository.commit(seen.head, [...changes, ...attributes]);
     if (!(await repository.push(commit))) return "late";
-    for (const { path, id } of changes) mirror.note(path, id);
-    const files = new Map([...seen.files, ...changes.map(({ path, id }) => [path, id] as const)]);
-    this.#seen = { ...seen, head: commit, files, hasAttributes: true };
+    const files = new Map(seen.files);
+    const refused = new Set(seen.refused);
+    for (const { path, id } of changes) {
+      mirror.note(path, id);
+      files.set(path, id);
+      refused.delete(path);
+    }
+    this.#seen = { ...seen, head: commit, files, refused, hasAttributes: true };
     this.#pushed = commit;
     this.#pushedMs = this.#options.world.clock.wallMs();
     this.#waiting = 0;
@@ -352,9 +362,8 @@ export class GitTransport implements Transport {
       const carrier = { path: mirror.at(path), others: others.map((each) => mirror.at(each)) };
       const whole = { ...carrier, mode: PRIVATE_FILE, ...(takes && { takes }) };
       const known = this.#published.get(path);
-      const before = (last: Parameters<OwnLines["beforeAppend"]>[0]): void =>
-        ours.beforeAppend(last);
-      this.#published.set(path, publish(disk, whole, chain, known, before));
+      const published = publish(disk, whole, chain, known, (last) => ours.beforeAppend(last));
+      this.#published.set(path, published);
     }
   }
 
@@ -436,17 +445,4 @@ export class GitTransport implements Transport {
       if (!isOurs) file.close();
     }
   }
-}
-
-function isAfter(
-  repository: Repository,
-  older: string,
-  head: string | undefined,
-): Promise<boolean> {
-  return head === undefined ? Promise.resolve(false) : repository.isAncestor(older, head);
-}
-
-function attributesChange(): Change {
-  const bytes = Buffer.from(ATTRIBUTES);
-  return { path: ".gitattributes", bytes: bytes.length, pieces: [bytes] };
 }

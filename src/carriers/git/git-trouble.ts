@@ -1,8 +1,8 @@
 import { TransportError, type TransportCode } from "../carrier.ts";
 import { GitFailed } from "./run-git.ts";
 
-/** What git says of a remote, and what that is. The first that fits counts. */
-const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: string])[] = [
+/** Error messages of git about a remote; the first pattern that matches counts. */
+const REMOTE_ERRORS: readonly (readonly [pattern: RegExp, code: TransportCode, hint: string])[] = [
   [
     /dubious ownership/i,
     "denied",
@@ -24,55 +24,44 @@ const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: stri
     "check the URL, and that you may see the repository",
   ],
 ];
-
-/** What git says of an object that the remote sent and that it does not take. */
+const UNREACHABLE = [/^/, "unreachable", "it is tried again by itself; offline is normal"] as const;
+/** The remote sent an object that `transfer.fsckObjects` refuses. */
 const REFUSED_OBJECT = /fsck error in packed object/i;
-
-function refusedObject(error: GitFailed, remote: string): TransportError {
-  const detail = `its history holds an object that git refuses: ${error.message}`;
-  return new TransportError("stopped", `${remote}: ${detail}`, {
-    hint: "nothing is taken or pushed: remove that object from the history of the repository, then deaddrop transport accept",
-    trouble: { cause: "wire_tampered", where: remote, detail },
-    cause: error,
-  });
-}
-
-/** What git says when objects are missing or broken: as a rule our own, after a crash. */
+/** Objects are missing or broken: as a rule in our repository, after a crash. */
 const DAMAGE =
   /could not read [0-9a-f]{40}|did not receive expected object|did not send all necessary objects|bad (?:object|tree|ref)|object file .* is empty|loose object|corrupt|unable to read|unresolved deltas|index-pack failed/i;
+/** The remote has commits that ours does not follow. */
+const BEHIND =
+  /\[rejected\]|cannot lock ref|failed to update ref|incorrect old value|reference already exists/i;
+/** The ids of the remote are made with the other hash. */
+const OTHER_FORMAT = /mismatched (?:algorithms|object format)|hash algorithm|object[- ]format/i;
 
 /**
- * A remote that cannot be used, from what git said of it. Any other error stays what it is, damage of our
- * own repository too.
+ * The error of a command that talked to the remote, as trouble of the remote. Damage of our own repository stays
+ * a GitFailed, and any other error stays what it is.
  */
 export function remoteTrouble(error: unknown, remote: string): unknown {
   if (!(error instanceof GitFailed)) return error;
-  if (REFUSED_OBJECT.test(error.stderr)) return refusedObject(error, remote);
-  if (DAMAGE.test(error.stderr)) return error;
-  const [, code, hint] = SAID.find(([pattern]) => pattern.test(error.stderr)) ?? [
-    undefined,
-    "unreachable" as const,
-    "it is tried again by itself; offline is normal",
-  ];
-  return new TransportError(code, `${remote}: ${error.message}`, { hint, cause: error });
+  const { stderr, message } = error;
+  if (REFUSED_OBJECT.test(stderr)) {
+    const detail = `its history holds an object that git refuses: ${message}`;
+    return new TransportError("stopped", `${remote}: ${detail}`, {
+      hint: "nothing is taken or pushed: remove that object from the history of the repository, then deaddrop transport accept",
+      trouble: { cause: "wire_tampered", where: remote, detail },
+      cause: error,
+    });
+  }
+  if (DAMAGE.test(stderr)) return error;
+  const [, code, hint] = REMOTE_ERRORS.find(([pattern]) => pattern.test(stderr)) ?? UNREACHABLE;
+  return new TransportError(code, `${remote}: ${message}`, { hint, cause: error });
 }
 
-/** The remote has commits that ours does not follow. */
 export function isBehind(error: unknown): boolean {
-  return (
-    error instanceof GitFailed &&
-    /\[rejected\]|cannot lock ref|failed to update ref|incorrect old value|reference already exists/i.test(
-      error.stderr,
-    )
-  );
+  return error instanceof GitFailed && BEHIND.test(error.stderr);
 }
 
-/** The remote's ids are of the other kind (SHA-256 or SHA-1) than those of our repository. */
 export function isOtherFormat(error: unknown): boolean {
-  return (
-    error instanceof GitFailed &&
-    /mismatched (?:algorithms|object format)|hash algorithm|object[- ]format/i.test(error.stderr)
-  );
+  return error instanceof GitFailed && OTHER_FORMAT.test(error.stderr);
 }
 
 /** The remote has no such branch; it may be empty. */

@@ -129,19 +129,25 @@ export class Mirror {
     this.files.set(path, { id, look: lookOf(this.#disk, this.at(path)) });
   }
 
-  /** What differs from what was taken, of the files that `isOurs` names. @throws StorageError */
+  /**
+   * What differs from what was taken, of the files that `isOurs` names; those that were refused are put back.
+   *
+   * @throws StorageError
+   */
   *changes(
     repository: Repository,
     isOurs: (path: string) => boolean,
+    refused: ReadonlySet<string>,
   ): Generator<Change & { id: string }> {
     for (const path of this.list()) {
       const taken = this.files.get(path);
-      if (!isOurs(path) || lookOf(this.#disk, this.at(path)) === taken?.look) continue;
+      const isSame = lookOf(this.#disk, this.at(path)) === taken?.look && !refused.has(path);
+      if (isSame || !isOurs(path)) continue;
       const file = this.#disk.open(this.at(path), "read");
       const bytes = file.stat().size;
       file.close();
       const id = repository.idOf({ bytes, pieces: this.#pieces(path, bytes) });
-      if (id === taken?.id) this.note(path, id);
+      if (id === taken?.id && !refused.has(path)) this.note(path, id);
       else yield { path, bytes, id, pieces: this.#pieces(path, bytes) };
     }
   }

@@ -158,8 +158,8 @@ export class Repository {
       try {
         await this.#git(
           [
-            ...["-c", "advice.pushUpdateRejected=false", "push", "--quiet", "--no-verify"],
-            ...["--no-recurse-submodules", "--", remote.url, `${commit}:refs/heads/${branch}`],
+            ...["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"],
+            ...[remote.url, `${commit}:refs/heads/${branch}`],
           ],
           { network: true },
         );

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { amount } from "../../support/amounts.ts";
 import { CONFIG, git, GitScene, type GitAgent } from "./git-scene.ts";
 
 // What members of a wire, and the owners of its repository, can do to the others by git alone: lines of those
@@ -64,11 +66,58 @@ const put =
   };
 const text = (content: string): ((at: string) => void) => put((at) => writeFileSync(at, content));
 const link = put((at) => symlinkSync("/etc/passwd", at));
+/** As a clone with `core.autocrlf` may leave them. */
+const convert = (at: string): void => {
+  for (const name of readdirSync(dirname(at))) {
+    const path = join(dirname(at), name);
+    writeFileSync(path, readFileSync(path, "utf8").replaceAll("\n", "\r\n"));
+  }
+};
 const huge = (bytes: number): ((at: string) => void) =>
   put((at) => {
     writeFileSync(at, "");
     truncateSync(at, bytes);
   });
+
+/** Who can push puts it there; what operators are told of it, if anything. */
+type Case = readonly [name: string, path: string, change: (at: string) => void, told: string];
+
+/** Each costs gigabytes of memory traffic, so they are for the night. */
+const TOO_LARGE = [FORGE, "outbox/ann.jsonl"]
+  .slice(0, amount(0, 2))
+  .map((path): Case => [`too much in ${path}`, path, huge(257 << 20), "larger than 256 MiB"]);
+
+const CASES: readonly Case[] = [
+  ["a link as a document", "tiers.json", link, "a symbolic link"],
+  ["a link as a file of ours", FORGE, link, "a symbolic link"],
+  ["a link as the folder of all", "outbox", link, "a symbolic link"],
+  ["a file as the folder of all", "outbox", text("x\n"), "no path of a wire"],
+  ["a folder as a file of ours", `${FORGE}/x`, text("x\n"), "no path of a wire"],
+  [
+    "a program as a card",
+    "trust/ann.card.json",
+    put((at) => {
+      writeFileSync(at, "{}");
+      chmodSync(at, 0o755);
+    }),
+    "may be executed",
+  ],
+  ["a path that no wire has", "run-me.sh", text("rm -rf /"), "no path of a wire"],
+  ["another case of a path", "Outbox/forge.jsonl", text("x\n"), "no path of a wire"],
+  ["a deep path", "a/b/c/d/e/f/g/h.jsonl", text("x\n"), "no path of a wire"],
+  ["an owner that nobody knows", "outbox/mallory.jsonl", text("x\n"), "no path of a wire"],
+  ["a document that is too large", "PROTOCOL.md", huge(5 << 20), "larger than 4 MiB"],
+  ...TOO_LARGE,
+  [
+    "attributes that convert",
+    ".gitattributes",
+    text("*.jsonl text eol=crlf filter=x ident\noutbox/ann.jsonl working-tree-encoding=UTF-16LE\n"),
+    "",
+  ],
+  ["junk in a file of ours", FORGE, text('junk\n{"from":"forge","seq":1}\n\0\0\n{"tor'), ""],
+  ["nothing in a file of ours", FORGE, text(""), ""],
+  ["other line ends in all files", SCRIBE, convert, ""],
+];
 
 describe("a tree with", () => {
   let good = "";
@@ -78,39 +127,7 @@ describe("a tree with", () => {
   });
   afterAll(() => scene.remove());
 
-  test.each([
-    ["a link as a document", "tiers.json", link, "a symbolic link"],
-    ["a link as a file of ours", FORGE, link, "a symbolic link"],
-    ["a link as the folder of all", "outbox", link, "a symbolic link"],
-    ["a file as the folder of all", "outbox", text("x\n"), "no path of a wire"],
-    ["a folder as a file of ours", `${FORGE}/x`, text("x\n"), "no path of a wire"],
-    [
-      "a program as a card",
-      "trust/ann.card.json",
-      put((at) => {
-        writeFileSync(at, "{}");
-        chmodSync(at, 0o755);
-      }),
-      "may be executed",
-    ],
-    ["a path that no wire has", "run-me.sh", text("rm -rf /"), "no path of a wire"],
-    ["another case of a path", "Outbox/forge.jsonl", text("x\n"), "no path of a wire"],
-    ["a deep path", "a/b/c/d/e/f/g/h.jsonl", text("x\n"), "no path of a wire"],
-    ["an owner that nobody knows", "outbox/mallory.jsonl", text("x\n"), "no path of a wire"],
-    ["a document that is too large", "PROTOCOL.md", huge(5 << 20), "larger than 4 MiB"],
-    ["a carrier that is too large", "outbox/ann.jsonl", huge(257 << 20), "larger than 256 MiB"],
-    ["a file of ours that is too large", FORGE, huge(257 << 20), "larger than 256 MiB"],
-    [
-      "attributes that convert",
-      ".gitattributes",
-      text(
-        "*.jsonl text eol=crlf filter=x ident\noutbox/ann.jsonl working-tree-encoding=UTF-16LE\n",
-      ),
-      "",
-    ],
-    ["junk in a file of ours", FORGE, text('junk\n{"from":"forge","seq":1}\n\0\0\n{"tor'), ""],
-    ["nothing in a file of ours", FORGE, text(""), ""],
-  ])("%s", async (_what, path, change, named) => {
+  test.each(CASES)("%s", async (_what, path, change, named) => {
     scene.tamper((clone) => {
       // What the one before has left is gone.
       git(clone, "rm", "-r", "-f", "--quiet", ".");
@@ -133,6 +150,29 @@ describe("a tree with", () => {
 describe("a repository", () => {
   beforeEach(begin);
   afterEach(() => scene.remove());
+
+  test("a shared file that is too large is left as it is", async () => {
+    forge.write("decisions.jsonl", "d1\n");
+    await turns(forge, scribe);
+    scene.tamper((clone) => huge(65 << 20)(join(clone, "decisions.jsonl")));
+    forge.append("decisions.jsonl", "d2\n");
+    await turns(forge);
+    expect(forge.troubles()).toContain("larger than 64 MiB");
+    await linesGoOn();
+    expect(git(scene.remote, "cat-file", "-s", "main:decisions.jsonl").trim()).toBe(`${65 << 20}`);
+    expect(scribe.read("decisions.jsonl")).toBe("d1\n");
+  });
+
+  test("what somebody added by hand to a file of ours is there after that was replaced", async () => {
+    const note = '{"from":"forge","by":"hand"}';
+    scene.tamper((clone) => appendFileSync(join(clone, FORGE), `${note}\n`));
+    await turns(forge);
+    scene.tamper((clone) => chmodSync(join(clone, FORGE), 0o755));
+    await turns(forge);
+    expect(scene.inRemote(FORGE)).toContain(note);
+    expect(git(scene.remote, "ls-tree", "main", FORGE)).toMatch(/^100644/);
+    await linesGoOn();
+  });
 
   test("an owner whose file cannot be taken is not known to its end; others are", async () => {
     scene.tamper((clone) => link(join(clone, "outbox/ann.jsonl")));

@@ -1,10 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimWire } from "../../../src/carriers/git/claim-wire.ts";
 import { Repository } from "../../../src/carriers/git/repository.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
+import { CONDITION_LIMIT_MS } from "../../support/hang-guard.ts";
 import { CONFIG, git, GitScene, layoutOf, type GitAgent } from "./git-scene.ts";
 
 // Spec of the next wire, 5.2: what machines that share a repository get to see of each other.
@@ -21,6 +31,25 @@ beforeEach(() => {
   forge.write("config.json", CONFIG);
 });
 afterEach(() => scene.remove());
+
+/** A git that notes the commands which it is called with, but not those that git calls itself. */
+function notingGit(root: string) {
+  const [bin, log] = [join(root, "bin"), join(root, "calls")];
+  mkdirSync(bin, { recursive: true });
+  const path = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+  const script = `#!/bin/sh\n[ "$PPID" = ${process.pid} ] && echo "$1" >>"${log}"\nexec "${path}" "$@"\n`;
+  writeFileSync(join(bin, "git"), script);
+  chmodSync(join(bin, "git"), 0o755);
+  return {
+    env: { PATH: [bin, process.env["PATH"]].join(delimiter) },
+    /** Since the last time, sorted. */
+    calls(): string[] {
+      const calls = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
+      rmSync(log, { force: true });
+      return calls.toSorted();
+    },
+  };
+}
 
 async function turns(...agents: readonly GitAgent[]): Promise<void> {
   for (const agent of agents) expect(await agent.turn()).toBeUndefined();
@@ -147,6 +176,45 @@ describe("lines", () => {
       await other.remove();
     }
   });
+});
+
+test("a line costs two calls of git to send and four to receive, whatever the repository holds", async () => {
+  const noting = notingGit(scene.root);
+  const [one, two] = [scene.agent("forge", "a", noting), scene.agent("scribe", "b", noting)];
+  one.write("config.json", CONFIG);
+  one.say("f1");
+  two.say("s1");
+  await turns(one, two, one);
+  noting.calls();
+  one.say("f2");
+  await one.turn({ fetch: false, push: true });
+  expect(noting.calls()).toEqual(["fast-import", "push"]);
+  await turns(two);
+  expect(two.bodies("forge")).toEqual(["f1", "f2"]);
+  expect(noting.calls()).toEqual(["cat-file", "fetch", "ls-tree", "merge-base"]);
+  await turns(two);
+  expect(noting.calls()).toEqual(["fetch"]);
+});
+
+test("daemons that run push and fetch by themselves", async () => {
+  const machine = "host";
+  const [here, there] = [scene.agent("forge", machine), scene.agent("ann", machine)];
+  here.write("config.json", CONFIG);
+  for (const agent of [here, there, scribe]) agent.transport.start();
+  here.say("f1");
+  scribe.say("s1");
+  for (const agent of [here, scribe]) agent.transport.publish("soon");
+  await vi.waitUntil(
+    () => {
+      scribe.transport.refresh();
+      for (const agent of [here, there, scribe]) agent.readAll();
+      const isThere = [here, there].every((agent) => agent.bodies("scribe").length === 1);
+      return isThere && scribe.bodies("forge").length === 1;
+    },
+    { timeout: CONDITION_LIMIT_MS, interval: 100 },
+  );
+  for (const { transport } of [here, there, scribe])
+    expect(transport.health().problem).toBeUndefined();
 });
 
 describe("two daemons of one machine", () => {
