@@ -13,6 +13,7 @@ import { carrierLines } from "./packed.ts";
 
 /** A line of our chain, as it was signed. */
 export interface OwnLine {
+  /** 0 for a line that is in no chain of ours. */
   readonly seq: number;
   readonly bytes: Uint8Array;
 }
@@ -23,6 +24,15 @@ export interface OwnChain {
   readonly last: number;
   /** Lines behind a number, in order. */
   after(seq: number, limit: number): readonly OwnLine[];
+  /** Lines of the last minutes that are in no chain of ours, behind a number of their own. Absent: none. */
+  extras?(after: number): readonly ExtraLine[];
+}
+
+/** A beat of ours in no chain, or a copy of a line that another agent lacks. */
+export interface ExtraLine {
+  /** Counts such lines. */
+  readonly e: number;
+  readonly bytes: Uint8Array;
 }
 
 /** Files of ours in one place of the wire, which together hold our chain, or those lines that belong there. */
@@ -38,6 +48,8 @@ export interface Carrier {
 /** How far a carrier holds our chain, while its files look so; plain JSON. It only saves work. */
 export interface Published {
   readonly through: number;
+  /** The last of the lines that are in no chain of ours. */
+  readonly extras: number;
   /** What each file looked like. */
   readonly files: Readonly<Record<string, string>>;
 }
@@ -74,8 +86,19 @@ export function publish(
     for (const lines of appends(page.filter(takes))) append(disk, carrier, lines, before);
     through = end.seq;
   }
+  // One that is appended twice is a copy, and harms nothing.
+  const extras = chain.extras?.(known?.extras ?? 0) ?? [];
+  const taken = extras.filter((line) => carrier.takes?.({ seq: 0, bytes: line.bytes }) ?? true);
+  if (taken.length > 0)
+    appendLines(
+      disk,
+      carrier.path,
+      carrier.mode,
+      taken.map(({ bytes }) => bytes),
+    );
   const looks = files.map((path) => [path, lookOf(disk, path)] as const);
-  return { through, files: Object.fromEntries(looks) };
+  const last = extras.at(-1)?.e ?? known?.extras ?? 0;
+  return { through, extras: last, files: Object.fromEntries(looks) };
 }
 
 /** Which lines of our chain are in these files, byte for byte. */

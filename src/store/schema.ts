@@ -315,6 +315,9 @@ create table owed (
   primary key (n, by)
 ) without rowid, strict;
 create index owed_by on owed (by, t);
+create table extras (
+  e integer primary key autoincrement, at integer not null, bytes blob not null
+) strict;
 create table sends (key text primary key, n integer not null) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;
 create virtual table words using fts5 (

@@ -1,5 +1,6 @@
 import { StorageError } from "../storage/disk/disk.ts";
 import { namingBy, type ChainPlace, type NamedPlace, type Place } from "../wire/places.ts";
+import { MINUTE_MS } from "../wire/durations.ts";
 import { parseObject } from "../wire/json/json.ts";
 import type { OpenAsk } from "../protocol/asks/closing.ts";
 import type { History } from "../protocol/asks/history.ts";
@@ -11,6 +12,7 @@ import { Beats, noteLacks } from "./beats.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
 import { Chains } from "./chains.ts";
 import { NamedKeys } from "./keys.ts";
+import { Extras } from "./extras.ts";
 import { Leftovers } from "./leftovers.ts";
 import { Mail } from "./mail.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
@@ -87,7 +89,7 @@ export interface Page {
 export interface StoreWriter {
   /**
    * Holds a line. One that is held already keeps the `n` that it has. Of the beats of an author that are in
-   * no chain only the latest is kept.
+   * no chain only the one that is dated latest is kept.
    */
   hold(line: NewLine): Held;
   /** Says of a line why it is no mail. */
@@ -124,6 +126,7 @@ const SELECT =
   "select lines.*, agents.name as author, threads.name as thread from lines " +
   "join agents using (a) join threads using (t)";
 const HEARTBEAT = "heartbeat";
+const DATED_AHEAD_MS = 5 * MINUTE_MS;
 
 /**
  * Every line that one agent holds of one wire, and all that it privately knows besides its keys and
@@ -133,6 +136,7 @@ export class Store {
   readonly chains: Chains;
   readonly namedKeys: NamedKeys;
   readonly leftovers: Leftovers;
+  readonly extras: Extras;
   readonly mail: Mail;
   readonly claims: ClaimRows;
   readonly escalations: EscalationRows;
@@ -146,6 +150,7 @@ export class Store {
     this.chains = new Chains(database);
     this.namedKeys = new NamedKeys(database);
     this.leftovers = new Leftovers(database);
+    this.extras = new Extras(database);
     this.mail = new Mail(database);
     this.claims = new ClaimRows(database);
     this.escalations = new EscalationRows(database);
@@ -434,11 +439,14 @@ class Writer implements StoreWriter {
     const a = this.#agent(line.author);
     const known = this.#known(a, line);
     if (known !== undefined) return { n: known, isNew: false, linked: [] };
-    if (line.seq === null && line.type === HEARTBEAT)
-      this.#database.run(
-        `delete from lines where a = ? and seq is null and type = '${HEARTBEAT}'`,
-        a,
-      );
+    if (line.seq === null && line.type === HEARTBEAT) {
+      const of = `where a = ? and seq is null and type = '${HEARTBEAT}'`;
+      // One that is dated ahead, as by a clock that was wrong, does not keep others away.
+      const sql = `select n from lines ${of} and sent >= ? and sent <= received + ${DATED_AHEAD_MS}`;
+      const later = this.#database.get(sql, a, line.sentMs);
+      if (later !== undefined) return { n: Number(later["n"]), isNew: false, linked: [] };
+      this.#database.run(`delete from lines ${of}`, a);
+    }
     const t = this.#thread(line.thread);
     const { rowid: n } = this.#database.run(
       "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, urgent, key, verified, bytes) " +

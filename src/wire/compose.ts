@@ -141,6 +141,17 @@ export function composeLine(draft: Draft, at: Place, signer: Signer): Composed {
   return { line, id, message: parsed.message };
 }
 
+/** Signs a draft into a line that is in no chain, but names its wire. */
+export function composeLoose(draft: Draft, at: Omit<Place, "head">, signer: Signer): Composed {
+  const sign = at.version === "v3.0" ? signFieldsV30 : signFields;
+  const fields = unsignedFields(draft, { ...at, head: undefined }, signer.handle);
+  const { seq: _seq, ...loose } = fields;
+  const { line, id } = sign(Object.assign(bareObject<JsonValue>(), loose), signer);
+  const parsed = parseMessage(line);
+  if (!parsed.ok) throw new Error(`composed a line that is ${parsed.reason}: ${parsed.detail}`);
+  return { line, id, message: parsed.message };
+}
+
 /**
  * Any object signed as a v3.1 message is: event id over its canonical bytes, signature over the id.
  * Entries of decisions.jsonl are signed so too. Spec 1.5, 3.4.

@@ -69,6 +69,10 @@ class Model {
     );
     if (same !== undefined) return same.n;
     const isLooseBeat = (each: NewLine): boolean => each.seq === null && each.type === "heartbeat";
+    const later = this.lines.find(
+      (each) => isLooseBeat(each) && each.author === added.author && each.sentMs >= added.sentMs,
+    );
+    if (isLooseBeat(added) && later !== undefined) return later.n;
     if (isLooseBeat(added))
       this.lines = this.lines.filter((each) => !isLooseBeat(each) || each.author !== added.author);
     this.last += 1;

@@ -308,11 +308,13 @@ class Taking {
     }
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
-    const { n } = this.#into.hold({
+    const { n, isNew } = this.#into.hold({
       ...newLine(line, { isOurs: isOurs && !isOurAgents, isVerified: line.signed !== undefined }),
       receivedMs,
       isLive,
     });
+    // A later beat of its author is held.
+    if (!isNew) return;
     if (to === undefined && isOurs && !isOurAgents) this.#into.addParty(n, this.#by.self);
     if (isLive && isFree(line)) this.#free.add(author);
     this.#added(n, line);

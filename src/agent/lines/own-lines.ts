@@ -1,6 +1,6 @@
 import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import type { OwnChain } from "../../carriers/publisher.ts";
-import { composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
+import { composeLine, composeLoose, nextTimestamp, type Draft } from "../../wire/compose.ts";
 import { placesNamed, type Place } from "../../wire/places.ts";
 import type { Signer } from "../../wire/signature.ts";
 import type { Mark } from "./mark.ts";
@@ -90,12 +90,29 @@ export class OwnLines {
     return held;
   }
 
+  /** Within a transaction: signs a beat that is in no chain. Only the latest is kept. */
+  sayLoose(into: StoreWriter, draft: Draft, signing: Signing): HeldLine {
+    const { wireId, signer, version } = signing;
+    const { timestamp } = this.#at(signing);
+    const { line } = composeLoose(draft, { timestamp, wireId, version }, signer);
+    const read = readLine(line, wireId);
+    if (!read.ok) throw new Error("a beat of ours cannot be read");
+    const added = newLine(read.line, { isOurs: false, isVerified: true });
+    const { n } = into.hold({ ...added, receivedMs: signing.nowMs, isLive: true });
+    into.setVerdict(n, "passed");
+    this.#store.extras.add(line, signing.nowMs);
+    const held = this.#store.line(n);
+    if (held === undefined) throw new Error("a line that was just held is missing");
+    return held;
+  }
+
   /** What the publisher needs of our chain. */
   chain(): OwnChain {
     const author = this.#self;
     const { chains } = this.#store;
     return {
       last: chains.whole(author).seq,
+      extras: (after) => this.#store.extras.after(after),
       after: (seq, limit) =>
         chains.followed(author, seq, limit).flatMap((n) => {
           const line = this.#store.line(n);
