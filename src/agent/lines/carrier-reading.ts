@@ -65,6 +65,13 @@ export class CarrierReading {
       transport.list().map((carrier) => ({ transport, carrier })),
     );
     const result = new PassResult();
+    // A fetch may end while we read: what it brought is read by the next pass.
+    const known = new Map(
+      carriers.map(({ carrier: { owner } }) => [
+        owner,
+        transports.map((transport) => transport.knownMs(owner, wallMs)),
+      ]),
+    );
     this.#readAgain(at.by);
     // Whoever came last begins the next pass.
     const from = carriers.length === 0 ? 0 : this.#turn % carriers.length;
@@ -78,10 +85,9 @@ export class CarrierReading {
       await this.#readOne(each.transport, each.carrier, at, result);
     }
     await this.#settle(at, result);
-    for (const owner of new Set(carriers.map(({ carrier }) => carrier.owner))) {
-      const known = transports.map((transport) => transport.knownMs(owner, wallMs));
-      const isKnown = !result.left.has(owner) && known.every((ms) => ms !== undefined);
-      if (isKnown) this.#knownMs.set(owner, Math.min(...known));
+    for (const [owner, asOf] of known) {
+      const isKnown = !result.left.has(owner) && asOf.every((ms) => ms !== undefined);
+      if (isKnown) this.#knownMs.set(owner, Math.min(...asOf));
       else this.#knownMs.delete(owner);
     }
     if (!result.hasMore && result.left.size === 0 && !this.isLive)

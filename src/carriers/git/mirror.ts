@@ -100,28 +100,26 @@ export class Mirror {
 
   /**
    * Makes it hold these files, whatever it holds; those that `isKnown` refuses are left to other daemons.
-   * Answers whether anything was written. @throws StorageError
+   *
+   * @throws StorageError
    */
   async reset(
     repository: Repository,
     files: ReadonlyMap<string, string>,
     isKnown: (path: string) => boolean,
-  ): Promise<boolean> {
+  ): Promise<void> {
     this.#disk.makeFolder(this.folder, PRIVATE_FOLDER);
     for (const path of this.files.keys())
       if (!files.has(path) && isKnown(path)) this.files.delete(path);
     for (const path of this.list())
       if (!this.files.has(path) && !files.has(path) && !FOLDERS.has(path))
         this.#disk.remove(this.at(path));
-    let isChanged = false;
     for (const [path, id] of files) {
       const taken = this.files.get(path);
       if (taken?.id === id && taken.look === lookOf(this.#disk, this.at(path))) continue;
       await this.#write(repository, path, id);
       this.note(path, id);
-      isChanged = true;
     }
-    return isChanged;
   }
 
   /** The file has that content now. */
