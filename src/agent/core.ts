@@ -10,6 +10,15 @@ import type { History } from "../protocol/asks/history.ts";
 import type { PinnedRoster } from "../protocol/asks/roster.ts";
 import { readBeat, type AgentState } from "../protocol/beats/beat.ts";
 import { beatBody, composeBeat, type BeatStatus } from "../protocol/beats/compose.ts";
+import { escalationDue } from "../protocol/escalations/silence.ts";
+import {
+  mayBeSentInSafeMode,
+  safeModeOf,
+  type SafeModeReader,
+} from "../protocol/escalations/safe-mode.ts";
+import type { SafeMode } from "../protocol/escalations/safe-mode-end.ts";
+import { inboxRows, mailId, PlainFile } from "./plain-files.ts";
+import { fromPlain } from "../wire/json/json.ts";
 import { serveWants } from "../protocol/beats/serving.ts";
 import { readLine } from "../protocol/admit/read-line.ts";
 import type { Disk } from "../storage/disk/disk.ts";
@@ -30,6 +39,8 @@ export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" |
   /** Of the tiers of heartbeats: ms between beats. */
   readonly cadences: { readonly T1_active: number; readonly T3_long_idle: number };
   readonly markPath: string;
+  /** Where mail is repeated for people and programs that read files. */
+  readonly inboxPath: string;
 }
 
 export interface CoreWorld {
@@ -42,7 +53,8 @@ export interface CoreWorld {
 export type Sent =
   | { readonly is: "sent"; readonly lines: readonly HeldLine[] }
   | { readonly is: "not ready"; readonly readiness: Exclude<Readiness, { is: "ready" }> }
-  | { readonly is: "unheld"; readonly place: Place };
+  | { readonly is: "unheld"; readonly place: Place }
+  | { readonly is: "safe mode"; readonly mode: SafeMode };
 
 /** What the agent says of itself. */
 export interface OwnState {
@@ -50,6 +62,8 @@ export interface OwnState {
   readonly lastAction: string | undefined;
 }
 
+/** Answers to our lines that are looked at for silent addressees of incidents. */
+const MOST_INCIDENTS = 256;
 /** In one round it decides at most so often. */
 const MOST_DECIDED = 16;
 /** Copies for others that one round puts into our carriers. */
@@ -68,6 +82,7 @@ export class Core {
   readonly #members: Members;
   readonly #reading: CarrierReading;
   readonly #transports: readonly Transport[];
+  readonly #inbox: PlainFile;
   #mark: Mark | undefined;
   #pass: Pass | undefined;
   #said: OwnState = { state: "idle", lastAction: undefined };
@@ -91,6 +106,7 @@ export class Core {
     this.history = store.history(place.wireId);
     this.#members = new Members(this.history, place.pinned);
     this.#reading = new CarrierReading(store, new Intake(store, world.verifyAll), new Allowances());
+    this.#inbox = new PlainFile(world.disk, place.inboxPath, inboxRows(store), mailId);
     this.#transports = transports({
       handle: place.self,
       chain: () => this.own.chain(),
@@ -103,6 +119,11 @@ export class Core {
   /** The members of the roster in force, and whether each chains. */
   get members(): ReadonlyMap<string, boolean> {
     return this.#members.inForce.roster;
+  }
+
+  /** Whether and why most types are not sent now. Spec of the next wire, 3.5. */
+  get safeMode(): SafeMode | undefined {
+    return safeModeOf(this.history, this.store.escalations.open(), this.#safeModeReader);
   }
 
   /** What the last pass over the carriers has found. */
@@ -140,6 +161,7 @@ export class Core {
     });
     for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
     this.publish();
+    this.#inbox.write();
     return this.#pass.hasMore;
   }
 
@@ -149,12 +171,21 @@ export class Core {
     if (readiness.is !== "ready") return { is: "not ready", readiness };
     const unheld = drafts.flatMap((draft) => this.own.unheldPlace(draft) ?? [])[0];
     if (unheld !== undefined) return { is: "unheld", place: unheld };
+    const mode = this.safeMode;
+    const isHeldBack = ({ type, body }: Draft): boolean => !mayBeSentInSafeMode(type, body);
+    if (mode !== undefined && drafts.some(isHeldBack)) return { is: "safe mode", mode };
     const lines = this.store.write((into) => {
       const sent = drafts.map((draft) => this.#say(into, draft));
       this.#close(into, new Set(sent.map(({ thread }) => thread)));
       return sent;
     });
     return { is: "sent", lines };
+  }
+
+  /** Nothing more is written. */
+  close(): void {
+    this.#inbox.close();
+    this.store.close();
   }
 
   publish(): void {
@@ -264,7 +295,7 @@ export class Core {
       this.store.escalations.take(
         this.history,
         line,
-        { self, members: new Set(this.members.keys()), cadences: this.#place.cadences },
+        this.#safeModeReader,
         (handle) => this.#place.believed(handle).tier,
       );
     if (line.verdict === "mail" || line.verdict === "passed" || line.type === "release")
@@ -320,10 +351,42 @@ export class Core {
   /** What time alone makes due; true when something was signed. */
   #decide(): boolean {
     const { clock } = this.#world;
-    const hasClosed = this.store.write((into) => this.#close(into, "all"));
+    const hasClosed = this.store.write((into) => {
+      this.store.claims.expire(clock.wallMs());
+      this.store.escalations.settle(this.history, this.#safeModeReader);
+      return this.#escalate(into) || this.#close(into, "all");
+    });
     this.#copyWanted();
     if (clock.monoMs() >= this.#beatDueMs) return this.beat() && hasClosed;
     return hasClosed;
+  }
+
+  /** Names addressees of our incidents that have read them and say nothing; true when something was signed. */
+  #escalate(into: StoreWriter): boolean {
+    if (this.readiness.is !== "ready") return false;
+    const { self } = this.#place;
+    const owed = this.store.owed.owedTo(self, 0, MOST_INCIDENTS);
+    let hasSigned = false;
+    for (const { kind, place: incident, by: of } of owed) {
+      if (kind !== "incident" || !isChained(incident)) continue;
+      const { seq, id, fork } = this.store.chains.whole(of);
+      const isRead = this.#reading.knownMs(of) !== undefined && fork === null;
+      if (id === null || !isRead) continue;
+      const whole = { author: of, seq, id };
+      const addressee = { incident, of, whole, cadenceMs: this.#cadenceMs(of) };
+      const body = escalationDue(this.history, addressee, this.#safeModeReader);
+      const thread = this.store.lineAt(incident)?.thread;
+      if (body === undefined || thread === undefined) continue;
+      const about = { type: "incident", to: [of], subject: "no answer", correlationId: thread };
+      this.#say(into, { ...about, priority: "high", body: fromPlain(body) });
+      hasSigned = true;
+    }
+    return hasSigned;
+  }
+
+  get #safeModeReader(): SafeModeReader {
+    const { self, cadences } = this.#place;
+    return { self, members: new Set(this.members.keys()), cadences };
   }
 
   /** Puts lines that others lack into our carriers. */

@@ -89,18 +89,22 @@ class Agent {
     return join(this.#home, "mark");
   }
 
+  get inboxPath(): string {
+    return join(this.#home, "inbox.jsonl");
+  }
+
   get mark(): Mark | undefined {
     return readMark(disk, this.markPath);
   }
 
   /** The process dies, and another one begins. */
   restart(): void {
-    this.core.store.close();
+    this.core.close();
     this.core = this.#open();
   }
 
   loseStore(): void {
-    this.core.store.close();
+    this.core.close();
     rmSync(join(this.#home, "store.db"));
     this.core = this.#open();
   }
@@ -160,6 +164,7 @@ class Agent {
     const place: CorePlace = {
       ...{ self: name, wireId: WIRE_ID, limits: DEFAULT_LIMITS, version: "v3.1" },
       ...{ answerTimes: DEFAULT_ANSWER_TIMES, markPath: this.markPath },
+      inboxPath: this.inboxPath,
       signing: { enforceSigned: true, allowUnsignedFrom: [] },
       signer: makeSigner(name, secretOf(name)),
       pinned: { roster: members, epoch: 0 },
@@ -206,6 +211,8 @@ test("mail arrives once, is shown read, and survives restarts of both sides", as
   wire.beat();
   await wire.settle();
   expect(wire.agent("forge").receipt(sent, "scribe")).toBe("delivered");
+  const inbox = readFileSync(wire.agent("scribe").inboxPath, "utf8");
+  expect(inbox).toBe(`${Buffer.from(sent.bytes).toString()}\n`);
   wire.agent("scribe").core.markRead("all");
   wire.beat();
   await wire.settle();
@@ -255,6 +262,31 @@ test("the wire's folder is deleted while all run: everything is back, byte for b
   await wire.settle();
   expect(chainsOf()).toEqual(before);
   expect(wire.agent("scribe").mail.toSorted()).toEqual(["one", "three", "two"]);
+});
+
+test("an incident that is read and not acked stops the addressee until it acks", async () => {
+  const wire = new Wire("forge", "scribe");
+  await wire.settle();
+  const body = fromPlain({ severity: "high", text: "CI is red" });
+  const incident = wire.agent("forge").say("red", { type: "incident", priority: "high", body });
+  await wire.settle();
+  const { core } = wire.agent("scribe");
+  core.markRead("all");
+  for (let time = 0; time < 10; time += 1) {
+    wire.beat();
+    await wire.settle(2, 90_000);
+  }
+  expect(core.safeMode).toMatchObject({ active: true, author: "forge", incident_id: incident.id });
+  const ship: Draft = { to: ["forge"], type: "ship", subject: "work", body: "" };
+  expect(core.send([ship]).is).toBe("safe mode");
+  expect(wire.agent("forge").core.safeMode?.incident_id).toBe(incident.id);
+  wire.agent("scribe").say("ok", {
+    ...{ type: "ack", correlationId: incident.thread },
+    body: fromPlain({ about: placeJson(incident) }),
+  });
+  await wire.settle();
+  for (const agent of wire.agents.values()) expect(agent.core.safeMode).toBeUndefined();
+  expect(core.send([ship]).is).toBe("sent");
 });
 
 test("a quiet wire does not grow in anybody's store", async () => {
