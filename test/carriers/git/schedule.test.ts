@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Schedule } from "../../../src/carriers/git/schedule.ts";
-import type { Urgency } from "../../../src/carriers/carrier.ts";
+import { TransportError, type Urgency } from "../../../src/carriers/carrier.ts";
 import { SECOND_MS } from "../../../src/wire/durations.ts";
 import { afterMs } from "../../support/after-ms.ts";
 
@@ -174,3 +174,31 @@ test.each([
     await schedule.stop();
   },
 );
+
+test.each([
+  ["unreachable", [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111]],
+  ["stopped", [0, 300, 600, 900]],
+] as const)("what fails is tried again after growing pauses: %s", async (code, seconds) => {
+  const tries: number[] = [];
+  const startedMs = Date.now();
+  let isBack = false;
+  const schedule = new Schedule(world, ({ fetch, push }) => {
+    tries.push(Math.round((Date.now() - startedMs) / SECOND_MS));
+    expect([fetch, push]).toEqual([true, true]);
+    if (isBack) return Promise.resolve(true);
+    return Promise.reject(new TransportError(code, "away", { hint: "wait" }));
+  });
+  schedule.push("soon");
+  await vi.advanceTimersByTimeAsync(10);
+  schedule.start();
+  await vi.advanceTimersByTimeAsync((seconds.at(-1) ?? 0) * SECOND_MS);
+  expect(tries).toEqual(seconds);
+  expect(schedule.problem).toMatchObject({ code, sinceMs: startedMs + 10 });
+  // Whoever knows that it is back need not wait.
+  isBack = true;
+  schedule.tryNow();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(tries).toHaveLength(seconds.length + 1);
+  expect(schedule.problem).toBeUndefined();
+  await schedule.stop();
+});
