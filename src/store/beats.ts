@@ -145,7 +145,7 @@ export class Beats implements BeatRecords, ServingRecords {
         first: goesOn ? before.first : last.seq,
       });
     }
-    return [...this.#forkSecond(author), ...ranges];
+    return [...this.#forked(author), ...ranges];
   }
 
   lacks(): readonly Lack[] {
@@ -319,21 +319,19 @@ export class Beats implements BeatRecords, ServingRecords {
     }
   }
 
-  /** The line of an undecided fork that was taken in second, unless our chain has named it. */
-  #forkSecond(author: string): readonly RefusedLines[] {
+  /** The first two lines of an undecided fork that were taken in, as far as our chain has not named them. */
+  #forked(author: string): readonly RefusedLines[] {
     const { fork } = this.#chains.whole(author);
     if (fork === null) return [];
     const sql =
       `select id from (select id, received, n from lines where a = ${A} and seq = ? and aside is null union all ` +
       `select id, received, null from waiting where a = ${A} and seq = ? and proven = 1) ` +
       "order by received, n is null, n, id limit 2";
-    const row = this.#database.all(sql, author, fork, author, fork).at(-1);
-    if (row === undefined) return [];
-    const named = `select 1 from names where a = ${A} and of = ? and of_seq = ? and naming = 'refuses' and of_id = ?`;
-    if (this.#database.get(named, this.#self, author, fork, row["id"] ?? null) !== undefined)
-      return [];
-    const last = { author, seq: fork, id: idText(row["id"]) };
-    return [{ first: fork, last, reason: "log_forked" }];
+    return this.#database
+      .all(sql, author, fork, author, fork)
+      .map((row) => ({ author, seq: fork, id: idText(row["id"]) }))
+      .filter((place) => !this.hasNamed(place))
+      .map((last) => ({ first: fork, last, reason: "log_forked" }));
   }
 
   /** The lines before those that wait. */
