@@ -50,6 +50,7 @@ export class AskRows {
 
   /** A line is linked; those before it in its chain are. */
   addLinked({ n, t, type, place, tip }: NewRow & { readonly tip: Tip }): void {
+    this.#raiseKnown(n, tip);
     this.#resolveNames(place, tip);
     if (type === "shutdown") this.#addLeave(n, tip);
     if (isWord(type)) this.#addWord(n, t, tip);
@@ -111,6 +112,19 @@ export class AskRows {
       if (!isAsked || this.#history.firstHead(whole, place, "read") === undefined) continue;
       const insert = "insert into reading (ask, party, since) values (?, ?, ?)";
       this.#database.run(insert, row["ask"] ?? null, party, nowMs);
+    }
+  }
+
+  #raiseKnown(n: number, { a, branch, seq }: Tip): void {
+    const sql =
+      "select of, max(of_seq) as up_to from names where n = ? and of_seq is not null group by of order by of";
+    const last =
+      "select up_to from known where a = ? and branch = ? and of = ? order by seq desc limit 1";
+    const insert = "insert into known (a, branch, of, seq, up_to) values (?, ?, ?, ?, ?)";
+    for (const { of = null, up_to: upTo = null } of this.#database.all(sql, n)) {
+      const before = this.#database.get(last, a, branch, of);
+      if (before === undefined || Number(before["up_to"]) < Number(upTo))
+        this.#database.run(insert, a, branch, of, seq, upTo);
     }
   }
 

@@ -161,6 +161,7 @@ export class StoreHistory implements History {
   }
 
   isKnownBehind(tip: ChainPlace, at: ChainPlace): boolean {
+    if (this.#lastKnown(tip, at.author) <= at.seq) return false;
     const sql = `select 1 as found ${NAMED} and of_branch = ? and of_seq >= ? ${ON_PART} limit 1`;
     const parts = this.#partsBehind(at);
     const found = this.#first(tip, ({ a, branch, seq }) =>
@@ -172,6 +173,7 @@ export class StoreHistory implements History {
   }
 
   lastUnlinked(tip: ChainPlace, party: string, above: number): ChainPlace | undefined {
+    if (this.#lastKnown(tip, party) <= above) return undefined;
     const sql =
       `select of_seq, of_id ${NAMED} and of_branch is null and of_seq > ? ${ON_PART} ` +
       "order by of_seq desc limit 1";
@@ -184,16 +186,7 @@ export class StoreHistory implements History {
   }
 
   knowsChain(tip: ChainPlace, party: string): boolean {
-    const conditions = ["of_branch >= 0", "of_branch is null and of_seq >= 1"];
-    const found = this.#first(tip, ({ a, branch, seq }) =>
-      firstOf(conditions, (condition) =>
-        this.#database.get(
-          `select 1 as found ${NAMED} and ${condition} ${ON_PART} limit 1`,
-          ...[a, party, branch, seq],
-        ),
-      ),
-    );
-    return found !== undefined;
+    return this.#lastKnown(tip, party) > 0;
   }
 
   firstClose(ask: AskKey, tip: ChainPlace): StandingClose | undefined {
@@ -349,7 +342,7 @@ export class StoreHistory implements History {
     }
     const { author, seq } = line;
     const own = tipAt(this.#database, { ...line, seq });
-    if (own === undefined) return false;
+    if (own === undefined || this.#lastKnown(tip, author) < seq) return false;
     const sql = `select 1 as found ${NAMED} and of_branch = ? and of_seq >= ? ${ON_PART} limit 1`;
     const parts = partsBehind(this.#database, own).filter(({ branch }) => branch !== own.branch);
     const found = this.#first(tip, (on) =>
@@ -439,6 +432,16 @@ export class StoreHistory implements History {
   #partsBehind(place: ChainPlace): readonly Tip[] {
     const found = tipAt(this.#database, place);
     return found === undefined ? [] : partsBehind(this.#database, found);
+  }
+
+  /** The largest number of a line of `party` that is named on the branch of a line, linked or not; 0 for none. */
+  #lastKnown(tip: ChainPlace, party: string): number {
+    const sql =
+      "select up_to from known where a = ? and branch = ? and of = ? and seq <= ? order by seq desc limit 1";
+    const rows = this.#each(tip, ({ a, branch, seq }) =>
+      this.#database.get(sql, a, branch, party, seq),
+    );
+    return Math.max(0, ...rows.map((row) => Number(row["up_to"])));
   }
 
   /** What is found on each part of the branch of a line. */

@@ -25,8 +25,18 @@ export const SCHEMA_VERSION = 1;
  * `id_start` is the first 52 bits of the event id, which an index compares faster than the whole. A line has a
  * `branch` when it is linked down to the first line of its author's chain; a branch begins behind the line
  * `fork` of its `parent`. `names` has each place that a line of a chain names, since it is linked with its
- * branch, and of a head up to where it is `read`. `heads` has the beats `seq` from which on a branch has taken in (`kind` 0), or has read (1), a
- * branch of another chain up to a number.
+ * branch, and of a head up to where it is `read`. `heads` has the beats `seq` from which on a branch has taken
+ * in (`kind` 0), or has read (1), a branch of another chain up to a number. `known` has the lines of a branch by
+ * which its author names a line of another chain with a larger number than before.
+ *
+ * `thread_words` has the words of threads that are read, and of each branch one more. `nth`: how many there are
+ * up to it on its branch, `asks`: how many of them ask something, `stands`: the position after it, `taking`: the
+ * last of them that takes a place, `other`: the last before `taking` that takes another one. `answers` are what
+ * they answer. `asked` has what each ask says, `asks` each part of it that is decided by itself, and `reading`
+ * since when a party of it has time to answer. `verdicts` has what closes and takes of changes are worth: `due`
+ * before they are judged, `behind` while an earlier close of the branch is not invalid; `waits` the lines that
+ * they cannot be judged without, `watches` up to which line of a party closes look that a line behind it may make
+ * invalid.
  *
  * `named`: our chain has named the line as refused. `wanted` are places that are not held, by who has named them,
  * and when that was; `asked` is when a beat of ours asked for one first since then, `asks` how often. `served` are
@@ -96,8 +106,16 @@ create index name_refused on names (a, of, of_seq) where naming = 'refuses';
 create index name_unlinked on names (of_id) where of_branch is null and of_seq is not null;
 create index name_use on names (of, of_id, a, naming) where naming <> 'knows';
 create index name_loose on names (of, of_id, a) where of_seq is null;
-create index name_beat on names (n) where read is not null;
+create index name_line on names (n);
 create index name_head on names (of, of_seq, of_id) where read is not null;
+create table known (
+  a integer not null,
+  branch integer not null,
+  of text not null,
+  seq integer not null,
+  up_to integer not null,
+  primary key (a, branch, of, seq)
+) without rowid, strict;
 create table thread_words (
   n integer primary key,
   t integer not null,
