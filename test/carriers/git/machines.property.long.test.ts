@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { amount } from "../../support/amounts.ts";
 import { CONFIG, git, GitScene, type GitAgent } from "./git-scene.ts";
 
-// Three machines in any order of turns, together and one by one, while others cut, empty and fill their files,
+// Agents on three machines or two, in any order of turns, together and one by one, while others cut, empty and fill their files,
 // rewrite the history, and delete or damage what is private: in the end every machine holds every line that
 // anybody has committed, and the repository does too.
 
@@ -36,9 +36,13 @@ type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
 
 class Machines {
   readonly scene = new GitScene();
-  readonly agents = new Map<string, GitAgent>(
-    HANDLES.map((each) => [each, this.scene.agent(each)]),
-  );
+  readonly agents: ReadonlyMap<string, GitAgent>;
+
+  /** Two of the agents may share a machine, with its mirror. */
+  constructor(isShared: boolean) {
+    const machineOf = (handle: string): string => (isShared && handle === "ann" ? "forge" : handle);
+    this.agents = new Map(HANDLES.map((each) => [each, this.scene.agent(each, machineOf(each))]));
+  }
 
   agent(handle: string): GitAgent {
     const agent = this.agents.get(handle);
@@ -125,25 +129,29 @@ function names(folder: string): string[] {
 
 test("every machine holds every committed line in the end", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 14 }), async (events) => {
-      const machines = new Machines();
-      try {
-        machines.agent("forge").write("config.json", CONFIG);
-        await machines.agent("forge").turn();
-        for (const each of events) await machines.play(each);
-        await machines.settle();
-        for (const { handle, chain } of machines.agents.values()) {
-          const lines = chain.map(({ bytes }) => Buffer.from(bytes).toString());
-          for (const reader of machines.agents.values())
-            for (const line of lines) expect(reader.held).toContain(line);
-          if (lines.length === 0) continue;
-          const there = new Set(machines.scene.inRemote(`outbox/${handle}.jsonl`).split("\n"));
-          for (const line of lines) expect(there).toContain(line);
+    fc.asyncProperty(
+      fc.boolean(),
+      fc.array(event, { minLength: 5, maxLength: 14 }),
+      async (isShared, events) => {
+        const machines = new Machines(isShared);
+        try {
+          machines.agent("forge").write("config.json", CONFIG);
+          await machines.agent("forge").turn();
+          for (const each of events) await machines.play(each);
+          await machines.settle();
+          for (const { handle, chain } of machines.agents.values()) {
+            const lines = chain.map(({ bytes }) => Buffer.from(bytes).toString());
+            for (const reader of machines.agents.values())
+              for (const line of lines) expect(reader.held).toContain(line);
+            if (lines.length === 0) continue;
+            const there = new Set(machines.scene.inRemote(`outbox/${handle}.jsonl`).split("\n"));
+            for (const line of lines) expect(there).toContain(line);
+          }
+        } finally {
+          await machines.scene.remove();
         }
-      } finally {
-        await machines.scene.remove();
-      }
-    }),
+      },
+    ),
     { numRuns: amount(4, 200), endOnFailure: true },
   );
 });
