@@ -43,6 +43,8 @@ interface Segment {
 /** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
 export const MOST_WAITING = 4_096;
 
+/** Lines of one author that revoke keys, so many count. */
+const MOST_REVOCATIONS = 64;
 const NOBODY: Whole = { seq: 0, id: null, fork: null };
 const OF = "a = (select a from agents where name = ?)";
 
@@ -400,13 +402,18 @@ export class Chains {
     this.advance(author);
   }
 
-  /** What a key has signed is struck, but for `last` and what it descends from. Null: all that it has signed. */
-  strike(author: string, keyId: string, last: ChainPlace | null): void {
+  /**
+   * What a key has signed is struck, but for `last` and what it descends from. Null: all that it has signed.
+   *
+   * @param source `n` of the line of its owner that says so; 0: the operator does
+   */
+  strike(author: string, keyId: string, last: ChainPlace | null, source = 0): void {
     const a = this.#makeAgent(author);
     this.#database.run(
-      "insert or replace into strikes (a, key, last, last_id) values (?, ?, ?, ?)",
+      "insert or replace into strikes (a, key, source, last, last_id) values (?, ?, ?, ?, ?)",
       a,
       keyId,
+      source,
       last?.seq ?? 0,
       last === null ? null : idBytes(last.id),
     );
@@ -414,18 +421,34 @@ export class Chains {
     this.advance(author);
   }
 
-  /** A line that may revoke a key, once it is believed. */
-  noteRevocation(n: number): void {
-    this.#database.run("insert or ignore into revocations (n) values (?)", n);
+  /** A line of an owner revokes nothing any more: it is not believed. */
+  unstrike(author: string, source: number): void {
+    const a = this.#makeAgent(author);
+    this.#database.run("delete from strikes where a = ? and source = ?", a, source);
+    this.#judgeAsides(a, 1);
+    this.advance(author);
   }
 
-  revocations(): number[] {
-    const rows = this.#database.all("select n from revocations order by n limit 64");
-    return rows.map((row) => Number(row["n"]));
+  /** Whether a key has been revoked: only what it signed before is believed. */
+  isStruckKey(author: string, keyId: string): boolean {
+    const sql = `select 1 from strikes where ${OF} and key = ? limit 1`;
+    return this.#database.get(sql, author, keyId) !== undefined;
   }
 
-  dropRevocation(n: number): void {
-    this.#database.run("delete from revocations where n = ?", n);
+  /** A line of an owner that revokes a key while it is believed. */
+  noteRevocation(author: string, n: number): void {
+    const a = this.#makeAgent(author);
+    this.#database.run("insert or ignore into revocations (n, a) values (?, ?)", n, a);
+  }
+
+  /** The first such lines of an author, and whether each strikes now. */
+  revocations(author: string): { readonly n: number; readonly isInForce: boolean }[] {
+    const sql =
+      "select n, exists (select 1 from strikes where strikes.a = revocations.a and source = n) as force " +
+      `from revocations where ${OF} order by n limit ${MOST_REVOCATIONS}`;
+    return this.#database
+      .all(sql, author)
+      .map((row) => ({ n: Number(row["n"]), isInForce: row["force"] === 1 }));
   }
 
   #hasDecisions(a: number): boolean {
@@ -496,14 +519,11 @@ export class Chains {
   /** Of a line that is not linked: its key was revoked at an earlier line. */
   #isStruckAlone(a: number, seq: number, row: SqlRow): boolean {
     if (row["verified"] !== 1) return false;
-    const strike = this.#database.get(
-      "select last, last_id from strikes where a = ? and key = ?",
-      a,
-      row["key"] ?? null,
-    );
-    if (strike === undefined) return false;
-    const last = Number(strike["last"]);
-    return seq > last || (seq === last && idText(strike["last_id"]) !== idText(row["id"]));
+    const sql = "select last, last_id from strikes where a = ? and key = ? order by source";
+    return this.#database.all(sql, a, row["key"] ?? null).some((strike) => {
+      const last = Number(strike["last"]);
+      return seq > last || (seq === last && idText(strike["last_id"]) !== idText(row["id"]));
+    });
   }
 
   /** After a decision: what is aside from a number on. `whole` begins again before what has changed. */
@@ -516,6 +536,7 @@ export class Chains {
     const lines = rows.map((row) => ({ seq: Number(row["seq"]), id: row["id"] as Uint8Array }));
     const lowest = Math.min(from, ...this.#setAsides(a, lines));
     this.#setBack(a, lowest - 1);
+    this.#database.run("update chains set judged = min(judged, ?) where a = ?", lowest - 1, a);
   }
 
   /** Returns the numbers of those that have changed. Lines come in the order of their numbers. */
@@ -523,7 +544,7 @@ export class Chains {
     a: number,
     lines: readonly { readonly seq: number; readonly id: Uint8Array }[],
   ): number[] {
-    const strikes = this.#database.all("select * from strikes where a = ? order by key", a);
+    const strikes = this.#database.all("select * from strikes where a = ? order by key, source", a);
     const changed: number[] = [];
     for (const { seq, id } of lines) {
       const row = this.#database.get(
@@ -535,7 +556,13 @@ export class Chains {
       if (row === undefined) continue;
       const aside = this.#inherited(a, row) ?? this.#own(a, row, strikes);
       if (aside === row["aside"]) continue;
-      this.#database.run("update lines set aside = ? where n = ?", aside, row["n"] ?? null);
+      // What was refused for this alone is judged again.
+      this.#database.run(
+        "update lines set aside = ?1, verdict = case when ?1 is null and verdict in ('untrusted_key', 'log_forked') " +
+          "then null else verdict end where n = ?2",
+        aside,
+        row["n"] ?? null,
+      );
       changed.push(seq);
     }
     return changed;
@@ -554,15 +581,14 @@ export class Chains {
     if (follow !== undefined && follow !== idText(row["id"])) return "rejected";
     if (row["branch"] === null && this.#isBehindAnother(a, seq, row)) return "rejected";
     if (strikes.length === 0) return null;
-    const strike = strikes.find((each) => row["verified"] === 1 && each["key"] === row["key"]);
-    if (strike === undefined) return null;
-    const last = Number(strike["last"]);
-    const isGood =
-      strike["last_id"] !== null &&
-      seq <= last &&
-      this.#ancestor(a, { seq: last, id: strike["last_id"] as Uint8Array }, seq)?.["n"] ===
-        row["n"];
-    return isGood ? null : "struck";
+    const isStruck = strikes.some((strike) => {
+      if (row["verified"] !== 1 || strike["key"] !== row["key"]) return false;
+      const last = Number(strike["last"]);
+      if (strike["last_id"] === null || seq > last) return true;
+      const tip = { seq: last, id: strike["last_id"] as Uint8Array };
+      return this.#ancestor(a, tip, seq)?.["n"] !== row["n"];
+    });
+    return isStruck ? "struck" : null;
   }
 
   /** The line with a number that a linked line is or descends from. */

@@ -294,9 +294,10 @@ create table waiting (
 ) without rowid, strict;
 create table follows (a integer, seq integer, id blob not null, primary key (a, seq)) without rowid, strict;
 create table strikes (
-  a integer, key text, last integer not null, last_id blob, primary key (a, key)
+  a integer, key text, source integer, last integer not null, last_id blob, primary key (a, key, source)
 ) without rowid, strict;
-create table revocations (n integer primary key) strict;
+create table revocations (n integer primary key, a integer not null) strict;
+create index revocation_of on revocations (a, n);
 create table named_keys (
   author text, key_id text, key blob not null, primary key (author, key_id)
 ) without rowid, strict;

@@ -595,6 +595,7 @@ function readChain(author: string, standing: Standing, copies: readonly Reading[
   // What other lines of the author revoke takes no revocation back.
   const struckByOperator = struckLines(lines, byId, revokedByOperator);
   const against = linesAgainst(lines, byId, standing.followed);
+  revokedByLines.clear();
   for (const line of believedLines(lines, byId, agent, struckByOperator)) {
     const revocation =
       linked.has(line) && !against.has(line) ? revocationIn(byId, line) : undefined;

@@ -77,14 +77,6 @@ interface Checked {
   readonly bytes: number;
 }
 
-/** Spec of the next wire, 2.5. */
-export interface RevokedKey {
-  readonly author: string;
-  readonly keyId: string;
-  /** The last line for which the key is believed; undefined: none. */
-  readonly last: { readonly seq: number; readonly id: string } | undefined;
-}
-
 /** A line that waits or is held, and whose signature has turned out to be valid. */
 export type ProvenLine = WaitingLine | HeldLine;
 
@@ -104,8 +96,6 @@ export interface Taken {
   readonly left: readonly string[];
   /** Lines found no room, or their author has no token: their carrier is read again from where it was. */
   readonly isFull: boolean;
-  /** Keys that their owner has revoked by a line that is believed: they are to be deactivated. */
-  readonly revoked: readonly RevokedKey[];
   /** Lines of a chain with our own name that our mark does not know. */
   readonly foreign: readonly ChainPlace[];
   /** More is due than fits into one transaction. */
@@ -251,7 +241,6 @@ class Taking {
   readonly #stopped = new Set<string>();
   /** Authors of live beats that say neither busy nor paused. */
   readonly #free = new Set<string>();
-  readonly #revoked: RevokedKey[] = [];
   readonly #foreign: ChainPlace[] = [];
   #taken: Charge = { bytes: 0, lines: 0 };
   #junk: Charge = { bytes: 0, lines: 0 };
@@ -369,7 +358,7 @@ class Taking {
     const hasMore = !this.#judgeAsks() || isMailLeft || this.#hasMore;
     return {
       ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
-      ...{ taken: this.#taken, junk: this.#junk, revoked: this.#revoked },
+      ...{ taken: this.#taken, junk: this.#junk },
       ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
     };
   }
@@ -535,7 +524,7 @@ class Taking {
     });
     this.#added(n, line);
     if (textField(line.body, "revokes") !== undefined && line.type === "correction")
-      this.#store.chains.noteRevocation(n);
+      this.#store.chains.noteRevocation(line.author, n);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
     return places;
   }
@@ -578,39 +567,48 @@ class Taking {
     this.#touched.set(author, known);
   }
 
-  /** Lines of owners that revoke a key, once they are linked and believed. Spec of the next wire, 2.5. */
-  #revoke(): void {
+  /**
+   * Lines of an owner revoke a key while they are linked and believed: when they are not believed any more, as
+   * after a comparison of digits, they revoke nothing. Spec of the next wire, 2.5.
+   */
+  #revoke(author: string): void {
     const { chains } = this.#store;
-    for (const n of chains.revocations()) {
-      const held = this.#store.line(n);
-      if (held === undefined || held.seq === null || held.branch === null) continue;
-      const { author, seq, prev } = held;
-      const line = this.#reread(held);
-      const key = this.#by.believed(author).keys.find((each) => each.keyId === held.keyId);
-      // One for which others vouch alone revokes nothing: its key id may be anybody's.
-      if (!held.isVerified || held.aside === "rejected") continue;
-      if (!this.#isBelieved(held, line, key)) continue;
-      chains.dropRevocation(n);
-      const keyIdRevoked = textField(line.body, "revokes") ?? "";
-      const last = pairOf(field(line.body, "last"));
-      // A key does not revoke itself.
-      if (last === undefined || keyIdRevoked === held.keyId) continue;
-      const at = { author, ...last };
-      const before = prev === null ? undefined : { author, seq: seq - 1, id: prev };
-      const isBefore =
-        before !== undefined &&
-        ((last.seq === before.seq && last.id === before.id) || this.#descendsFrom(before, at));
-      if (!isBefore) continue;
-      chains.strike(author, keyIdRevoked, at);
-      this.#revoked.push({ author, keyId: keyIdRevoked, last });
-      this.#touch(author);
+    const revocations = chains.revocations(author).map((each) => ({
+      ...each,
+      revokes: this.#revocationIn(each.n),
+    }));
+    for (const { n, isInForce, revokes } of revocations) {
+      if (revokes === undefined && isInForce) chains.unstrike(author, n);
+      if (revokes !== undefined && !isInForce)
+        chains.strike(author, revokes.keyId, revokes.last, n);
     }
+  }
+
+  #revocationIn(n: number): { readonly keyId: string; readonly last: ChainPlace } | undefined {
+    const held = this.#store.line(n);
+    if (held === undefined || held.seq === null || held.branch === null) return undefined;
+    const { author, seq, prev } = held;
+    // One for which others vouch alone revokes nothing: its key id may be anybody's.
+    if (!held.isVerified || held.aside === "rejected") return undefined;
+    const line = this.#reread(held);
+    const revoked = textField(line.body, "revokes");
+    const last = pairOf(field(line.body, "last"));
+    // A key does not revoke itself.
+    if (revoked === undefined || last === undefined || revoked === held.keyId) return undefined;
+    const key = this.#by.believed(author).keys.find((each) => each.keyId === held.keyId);
+    if (!this.#isBelieved(held, line, key)) return undefined;
+    const at = { author, ...last };
+    const before = prev === null ? undefined : { author, seq: seq - 1, id: prev };
+    const isBefore =
+      before !== undefined &&
+      ((last.seq === before.seq && last.id === before.id) || this.#descendsFrom(before, at));
+    return isBefore ? { keyId: revoked, last: at } : undefined;
   }
 
   #judgeAll(): boolean {
     const { chains } = this.#store;
     let hasMore = false;
-    this.#revoke();
+    for (const author of this.#touched.keys()) this.#revoke(author);
     for (const [author, places] of this.#touched) {
       chains.look(author, places);
       const whole = chains.advance(author);
@@ -707,9 +705,10 @@ class Taking {
 
   /** Spec of the next wire, 2.1. */
   #isBelieved(held: HeldLine, line: ChainedLine | LooseLine, key: PinnedKey | undefined): boolean {
-    if (key?.isActive === true) return true;
     const { seq, author } = held;
-    if (seq === null || line.seq === null) return false;
+    if (seq === null || line.seq === null)
+      return key?.isActive === true && !this.#store.chains.isStruckKey(author, key.keyId);
+    if (key?.isActive === true) return true;
     if (key?.last !== undefined && seq <= key.last.seq) {
       if (held.id === key.last.id) return true;
       if (this.#descendsFrom({ author, ...key.last }, { author, seq, id: held.id })) return true;
