@@ -1,0 +1,277 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { Core, type CorePlace } from "../../src/agent/core.ts";
+import { readMark, writeMark, type Mark } from "../../src/agent/lines/mark.ts";
+import { FolderTransport, makeWireLayout } from "../../src/carriers/folder.ts";
+import type { OwnLines, Transport } from "../../src/carriers/carrier.ts";
+import { sentState } from "../../src/protocol/beats/receipts.ts";
+import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
+import { Store, type HeldLine } from "../../src/store/store.ts";
+import type { Draft } from "../../src/wire/compose.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
+import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS } from "../../src/wire/limits.ts";
+import { placeJson } from "../../src/wire/places.ts";
+import { makeSigner, publicKeyOf, verifyEach } from "../../src/wire/signature.ts";
+import { mortalDisk, type MortalDisk } from "./disk/mortal-disk.ts";
+
+export const WIRE_ID = "0d4be1a97725c83f";
+const real = nodeDisk();
+
+/** Makes the transports of an agent. */
+type Transports = (wire: CoreWire, agent: CoreAgent, ours: OwnLines) => readonly Transport[];
+
+/** A wire in a folder, its agents over real files and databases, and the time that passes there. */
+export class CoreWire {
+  /** Where the wire and the homes of its agents are. */
+  readonly root: string;
+  readonly dir: string;
+  readonly names: readonly string[];
+  readonly agents = new Map<string, CoreAgent>();
+  readonly transports: Transports;
+  nowMs = Date.parse("2026-06-01T12:00:00Z");
+
+  constructor(root: string, names: readonly string[], transports: Transports = folderOnly) {
+    this.root = mkdtempSync(join(root, "wire-"));
+    this.dir = join(this.root, "files");
+    mkdirSync(this.dir);
+    this.names = names;
+    this.transports = transports;
+    for (const name of names) this.agents.set(name, new CoreAgent(this, name));
+  }
+
+  agent(name: string): CoreAgent {
+    const agent = this.agents.get(name);
+    if (agent === undefined) throw new Error(`nobody is ${name}`);
+    return agent;
+  }
+
+  /** Everybody reads and acts, until nothing new comes. */
+  async settle(rounds = 4, stepMs = 1_000): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      this.nowMs += stepMs;
+      for (const agent of this.agents.values()) while (await agent.core.round());
+    }
+  }
+
+  beat(): void {
+    for (const agent of this.agents.values()) {
+      agent.core.beat();
+      agent.core.publish();
+    }
+  }
+
+  close(): void {
+    for (const { core } of this.agents.values()) core.close();
+  }
+}
+
+function folderOnly(wire: CoreWire, agent: CoreAgent, ours: OwnLines): Transport[] {
+  const { names } = wire;
+  const layout = wireLayout(agent.name, names);
+  return [
+    new FolderTransport({
+      ...{ disk: agent.disk, wireDir: wire.dir, mode: 0o600, ours, layout: () => layout },
+      world: {
+        clock: { wallMs: () => wire.nowMs },
+        after: () => () => undefined,
+        watch: () => () => undefined,
+      },
+    }),
+  ];
+}
+
+export function wireLayout(handle: string, names: readonly string[]) {
+  return makeWireLayout({ handle, handles: names, members: membersOf(names) });
+}
+
+function membersOf(names: readonly string[]): ReadonlyMap<string, boolean> {
+  return new Map(names.map((each) => [each, true]));
+}
+
+const keys = new Map<string, Uint8Array>();
+function keyOf(name: string): Uint8Array {
+  const key = keys.get(name) ?? publicKeyOf(secretOf(name));
+  keys.set(name, key);
+  return key;
+}
+
+function secretOf(name: string): Uint8Array {
+  return createHash("sha256").update(name).digest();
+}
+
+/** One agent, its home, and the process that runs it. */
+export class CoreAgent {
+  readonly name: string;
+  readonly home: string;
+  readonly #wire: CoreWire;
+  #process: MortalDisk = mortalDisk(real);
+  /** Counts databases: a process that dies leaves its own open. */
+  #opened = 0;
+  core: Core;
+
+  constructor(wire: CoreWire, name: string) {
+    this.#wire = wire;
+    this.name = name;
+    this.home = join(wire.root, name);
+    mkdirSync(this.home);
+    writeMark(real, this.markPath, { seq: 0, id: null });
+    this.core = this.#open();
+  }
+
+  get disk(): MortalDisk["disk"] {
+    return this.#process.disk;
+  }
+
+  get storePath(): string {
+    return join(this.home, `store-${this.#opened}.db`);
+  }
+
+  get markPath(): string {
+    return join(this.home, "mark");
+  }
+
+  get inboxPath(): string {
+    return join(this.home, "inbox.jsonl");
+  }
+
+  get mark(): Mark | undefined {
+    return readMark(real, this.markPath);
+  }
+
+  /** The process ends, and another one begins. */
+  restart(): void {
+    this.core.close();
+    this.#begin(this.storePath);
+  }
+
+  /** The process dies at its so-manieth change of files from now. */
+  dieIn(steps: number): void {
+    this.#process.dieAt(this.#process.steps + steps);
+  }
+
+  /** The process dies now, and another one begins with what is on disk. */
+  die(): void {
+    this.#process.kill();
+    const { core } = this;
+    this.#begin(this.storePath);
+    core.store.close();
+  }
+
+  loseStore(): void {
+    this.core.close();
+    this.#begin(undefined);
+  }
+
+  /** Copies the store while no process runs. */
+  keepStore(): string {
+    this.restart();
+    const kept = join(this.home, `kept-${this.#opened}.db`);
+    this.core.close();
+    copyFileSync(this.storePath, kept);
+    this.#begin(this.storePath);
+    return kept;
+  }
+
+  putBackStore(kept: string): void {
+    this.core.close();
+    this.#begin(kept);
+  }
+
+  say(subject: string, said: Partial<Draft> = {}): HeldLine {
+    const to = this.#wire.names.filter((name) => name !== this.name);
+    const sent = this.core.send([{ type: "ship", to, subject, body: "", ...said }]);
+    if (sent.is !== "sent") throw new Error(`${this.name} may not send: ${JSON.stringify(sent)}`);
+    this.core.publish();
+    return sent.lines[0] as HeldLine;
+  }
+
+  propose(decision: string, required: readonly string[]): HeldLine {
+    const body = fromPlain({ required, decision });
+    return this.say(decision, { type: "proposal", to: required, ackRequired: true, body });
+  }
+
+  answer(ask: HeldLine, approve: boolean): HeldLine {
+    return this.say("answer", {
+      ...{ type: "ack", to: [ask.author], correlationId: ask.thread },
+      body: fromPlain({ acks: placeJson(ask), approve }),
+    });
+  }
+
+  get mail(): string[] {
+    const { store } = this.core;
+    return store.mail.after({}, 0, 10_000).map((n) => subjectOf(store.line(n)));
+  }
+
+  /** What became of the asks of a thread here. */
+  states(thread: string): string[] {
+    return this.core.store.askParts(thread, 10).map(({ state }) => state);
+  }
+
+  receipt(line: HeldLine, by: string): string {
+    const { store, history } = this.core;
+    const place = { author: line.author, seq: line.seq ?? 0, id: line.id };
+    const tip = (author: string) => {
+      const { seq, id } = store.chains.whole(author);
+      return id === null ? undefined : { author, seq, id };
+    };
+    const facts = { tip, publishedMs: () => 0, lifeMs: () => undefined };
+    return sentState(history, facts, { place, thread: line.thread }, by).is;
+  }
+
+  /** Each process has a database of its own: a copy of what the one before has left. */
+  #begin(from: string | undefined): void {
+    this.#opened += 1;
+    for (const end of ["", "-wal"])
+      if (from !== undefined && existsSync(from + end))
+        copyFileSync(from + end, this.storePath + end);
+    this.#process = mortalDisk(real);
+    this.core = this.#open();
+  }
+
+  #open(): Core {
+    const wire = this.#wire;
+    const clock = {
+      wallMs: () => wire.nowMs,
+      micros: () => 0,
+      monoMs: () => wire.nowMs,
+      nextTurn: () => Promise.resolve(),
+    };
+    const { disk, name, markPath, inboxPath } = this;
+    const place = { ...corePlace(name, wire.names), markPath, inboxPath };
+    const world = { disk, clock, verifyAll };
+    return new Core(world, place, Store.open(this.storePath), this.mark, (ours) =>
+      wire.transports(wire, this, ours),
+    );
+  }
+}
+
+/** What an agent of such a wire is told of it. */
+export function corePlace(
+  name: string,
+  names: readonly string[],
+): Omit<CorePlace, "markPath" | "inboxPath"> {
+  return {
+    ...{ self: name, wireId: WIRE_ID, limits: DEFAULT_LIMITS, version: "v3.1" },
+    answerTimes: DEFAULT_ANSWER_TIMES,
+    signing: { enforceSigned: true, allowUnsignedFrom: [] },
+    signer: makeSigner(name, secretOf(name)),
+    pinned: { roster: membersOf(names), epoch: 0 },
+    cadences: { T1_active: 90_000, T3_long_idle: 1_200_000 },
+    believed: (author) => ({
+      ...{ tier: "ATTESTED", isBlocked: false, allowsUnchained: false, allowsUnsigned: false },
+      keys: [
+        { keyId: makeSigner(author, secretOf(author)).keyId, key: keyOf(author), isActive: true },
+      ],
+    }),
+  };
+}
+
+export function verifyAll(items: Parameters<typeof verifyEach>[0]): Promise<boolean[]> {
+  return Promise.resolve(verifyEach(items));
+}
+
+function subjectOf(line: HeldLine | undefined): string {
+  const fields = JSON.parse(Buffer.from(line?.bytes ?? "{}").toString()) as { subject: string };
+  return fields.subject;
+}
