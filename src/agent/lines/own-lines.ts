@@ -73,7 +73,7 @@ export class OwnLines {
     const { chains } = this.#store;
     const { seq, id } = chains.whole(this.#self);
     const head = id === null ? undefined : { seq, id };
-    const { line } = composeLine(draft, { ...this.#at(signing), head }, signing.signer);
+    const { line } = composeLine(draft, { ...this.#at(signing, draft), head }, signing.signer);
     const read = readLine(line, signing.wireId);
     if (!read.ok || read.line.seq === null) throw new Error("a line of ours cannot be read");
     const { n } = into.hold({
@@ -93,7 +93,7 @@ export class OwnLines {
   /** Within a transaction: signs a beat that is in no chain. Only the latest is kept. */
   sayLoose(into: StoreWriter, draft: Draft, signing: Signing): HeldLine {
     const { wireId, signer, version } = signing;
-    const { timestamp } = this.#at(signing);
+    const { timestamp } = this.#at(signing, draft);
     const { line } = composeLoose(draft, { timestamp, wireId, version }, signer);
     const read = readLine(line, wireId);
     if (!read.ok) throw new Error("a beat of ours cannot be read");
@@ -123,8 +123,11 @@ export class OwnLines {
     };
   }
 
-  #at({ wireId, version, nowMs, micros }: Signing) {
+  #at({ wireId, version, nowMs, micros }: Signing, { correlationId }: Draft) {
     const last = this.#store.lastTimestamp(this.#self);
-    return { timestamp: nextTimestamp(nowMs, micros, last), wireId, version };
+    let timestamp = nextTimestamp(nowMs, micros, last);
+    // A line in the thread of another one does not seem to begin it, whatever both clocks say.
+    if (timestamp === correlationId) timestamp = nextTimestamp(nowMs, micros, timestamp);
+    return { timestamp, wireId, version };
   }
 }

@@ -97,3 +97,16 @@ test("a mark is read back as it was written; anything else is refused", () => {
     expect(() => readMark(disk, path)).toThrow(/no mark of a key/u);
   }
 });
+
+test("an answer in the very microsecond that names its thread is dated behind it", () => {
+  const { store, own } = makeOwn();
+  const thread = "2026-06-01T12:00:00.000000Z";
+  const ack: Draft = {
+    ...{ to: ["scribe"], type: "ack", subject: "yes", correlationId: thread },
+    body: fromPlain({ approve: true }),
+  };
+  const { bytes } = store.write((into) => own.append(into, ack, signing));
+  expect(parseObject(bytes)).toMatchObject({
+    value: { correlation_id: thread, timestamp: "2026-06-01T12:00:00.000001Z" },
+  });
+});
