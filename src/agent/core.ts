@@ -2,7 +2,7 @@ import type { OwnLines as OwnLinesPort, Transport } from "../carriers/carrier.ts
 import { Allowances } from "./lines/allowances.ts";
 import { CarrierReading, type Pass } from "./lines/carrier-reading.ts";
 import { Intake, type Judging } from "./lines/intake.ts";
-import { writeMark, type Mark } from "./lines/mark.ts";
+import { readMark, writeMark, type Mark } from "./lines/mark.ts";
 import { OwnLines, type Readiness, type Signing } from "./lines/own-lines.ts";
 import { closingsOf, type Draft as CloseDraft, type Situation } from "../protocol/asks/closing.ts";
 import { Members } from "../protocol/asks/members.ts";
@@ -22,7 +22,7 @@ import { fromPlain } from "../wire/json/json.ts";
 import { serveWants } from "../protocol/beats/serving.ts";
 import { readLine } from "../protocol/admit/read-line.ts";
 import type { Disk } from "../storage/disk/disk.ts";
-import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
+import { Store, type HeldLine, type StoreWriter } from "../store/store.ts";
 import type { AnswerTimes } from "../wire/limits.ts";
 import { HOUR_MS, MINUTE_MS } from "../wire/durations.ts";
 import type { Draft } from "../wire/compose.ts";
@@ -458,6 +458,17 @@ export class Core {
     if (line === undefined) throw new Error(`line ${n} is not held`);
     return line;
   }
+}
+
+/** Over the database at `storePath`, which is made when it is missing. @throws StorageError */
+export function openCore(
+  world: CoreWorld,
+  place: CorePlace,
+  storePath: string,
+  transports: (ours: OwnLinesPort) => readonly Transport[],
+): Core {
+  const mark = readMark(world.disk, place.markPath);
+  return new Core(world, place, Store.open(storePath), mark, transports);
 }
 
 function isSameAsk(

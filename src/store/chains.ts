@@ -41,7 +41,7 @@ interface Segment {
 }
 
 /** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
-export const MOST_WAITING = 4_096;
+const MOST_WAITING = 4_096;
 
 /** Lines of one author that revoke keys, so many count. */
 const MOST_REVOCATIONS = 64;

@@ -155,7 +155,9 @@ export class Intake {
     const taking = new Taking(this.#store, into, by, nowMs);
     const unproven: { readonly line: ChainedLine; readonly isValid: boolean | undefined }[] = [];
     for (const { read, isValid, bytes } of checked) {
-      if (read.ok && !taking.mayTake(read.line, source)) continue;
+      // Only what its author has written costs that author a token.
+      const isTheirs = isValid === true || (read.ok && read.line.signed === undefined);
+      if (read.ok && isTheirs && !taking.mayTake(read.line, source)) continue;
       if (!read.ok) taking.skip(read.problem, bytes);
       else if (read.line.seq === null) taking.takeLoose(read.line, isValid, source);
       else if (isValid === true) taking.takeChained(read.line, isValid, source);

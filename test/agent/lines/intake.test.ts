@@ -228,6 +228,17 @@ test("what nobody with a key has signed changes nothing", async () => {
   expect(reader.mail).toEqual([one.id, next.id]);
 });
 
+test("lines that an author did not sign cost it no token", async () => {
+  const one = line("scribe", undefined);
+  const forged = line("scribe", one, { key: "thief" });
+  const loose = line("scribe", null, { key: "thief" });
+  const reader = new Reader();
+  const charged: string[] = [];
+  const mayTake = (author: string): boolean => charged.push(author) > 0;
+  await reader.read([one, forged, loose, one], { ...FROM_SCRIBE, mayTake });
+  expect(charged).toEqual(["scribe"]);
+});
+
 test("what a revoked key signed behind the last good line is struck; the owner goes on from there", async () => {
   const one = line("scribe", undefined);
   const good = line("scribe", one, { at: 1 });
