@@ -104,7 +104,8 @@ test("a million lines are written, and read after the store was lost, within bou
   const older = new PlainFile(nodeDisk(), inbox, rows(count / 2), mailId, 4 * 1024 * 1024);
   const heap = process.memoryUsage().rss;
   older.write();
-  expect(process.memoryUsage().rss - heap).toBeLessThan(count * 400);
+  // About 100 bytes for each line that the store lacks, and what garbage a process of this size may have.
+  expect(process.memoryUsage().rss - heap).toBeLessThan(count * 100 + 64 * 1024 * 1024);
   older.close();
   const again = new PlainFile(nodeDisk(), inbox, rows(count), mailId, 4 * 1024 * 1024);
   again.write();
