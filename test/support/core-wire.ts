@@ -233,7 +233,8 @@ export class CoreAgent {
     const wire = this.#wire;
     const clock = {
       wallMs: () => wire.nowMs,
-      micros: () => 0,
+      // No two agents name their threads by one instant.
+      micros: () => 300 * wire.names.indexOf(this.name),
       monoMs: () => wire.nowMs,
       nextTurn: () => Promise.resolve(),
     };
