@@ -33,6 +33,14 @@ interface NewRow {
   readonly place: Place;
 }
 
+interface Linked {
+  readonly tip: Tip;
+  /** It may name places. */
+  readonly isNaming: boolean;
+  /** Something may have named it before. */
+  readonly isAwaited: boolean;
+}
+
 /**
  * What follows from the lines of asks, kept in rows that change with each line that is taken in: words of
  * threads, what is asked, which closes stand. What a line changes is its own rows and marks; how much is judged
@@ -49,12 +57,12 @@ export class AskRows {
   }
 
   /** A line is linked; those before it in its chain are. */
-  addLinked({ n, t, type, place, tip }: NewRow & { readonly tip: Tip }): void {
-    this.#raiseKnown(n, tip);
-    this.#resolveNames(place, tip);
+  addLinked({ n, t, type, place, tip, isNaming, isAwaited }: NewRow & Linked): void {
+    if (isNaming) this.#raiseKnown(n, tip);
+    if (isAwaited) this.#resolveNames(place, tip);
     if (type === "shutdown") this.#addLeave(n, tip);
     if (isWord(type)) this.#addWord(n, t, tip);
-    this.#wake(place);
+    if (isAwaited) this.#wake(place);
   }
 
   /** A line that is in no chain is held. */

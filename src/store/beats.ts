@@ -11,7 +11,7 @@ import type { Serving, ServingRecords, WantedLine } from "../protocol/beats/serv
 import { DAY_MS } from "../wire/durations.ts";
 import type { ChainPlace, NamedPlace, RefusedLines } from "../wire/places.ts";
 import { findPath, ON_PATH, partsBehind, pathJson, tipAt } from "./branches.ts";
-import type { Chains } from "./chains.ts";
+import type { ChainEnd, Chains } from "./chains.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { findStated } from "./heads.ts";
 import { idBytes, idText } from "./ids.ts";
@@ -32,7 +32,7 @@ const MOST_STEPS = 4_096;
 export function noteLacks(
   database: Database,
   line: ChainPlace & { readonly n: number; readonly a: number },
-  { prev, names, receivedMs }: Naming,
+  { prev, names, receivedMs, end, isAwaited }: Naming,
 ): void {
   const { n, a, author, seq, id } = line;
   const held = `select 1 from lines where a = ${A} and seq = ? and id = ?`;
@@ -43,7 +43,8 @@ export function noteLacks(
     database.run(insert + onConflict, a, place.author, ...key, receivedMs);
   };
   // A gap is no new naming when what lies behind it is taken in at last.
-  if (prev !== null && seq > 1) note({ author, seq: seq - 1, id: prev }, "on conflict do nothing");
+  if (prev !== null && seq > 1 && end === undefined)
+    note({ author, seq: seq - 1, id: prev }, "on conflict do nothing");
   for (const { place } of names)
     if (place.seq !== null)
       note(
@@ -51,7 +52,7 @@ export function noteLacks(
         "on conflict do update set named = excluded.named, asked = null, asks = 0",
       );
   const found = "delete from wanted where of = ? and of_seq = ? and of_id = ?";
-  database.run(found, author, seq, idBytes(id));
+  if (isAwaited) database.run(found, author, seq, idBytes(id));
   if (n % PRUNED_EVERY !== 0) return;
   const old =
     "delete from wanted where a = ? and (of, of_seq, of_id) in (select of, of_seq, of_id from wanted where a = ? " +
@@ -63,6 +64,10 @@ interface Naming {
   readonly prev: string | null;
   readonly names: readonly NamedPlace[];
   readonly receivedMs: number;
+  /** The line before it, where that is known to be held. */
+  readonly end?: ChainEnd | undefined;
+  /** Something may have named it before it was held. */
+  readonly isAwaited: boolean;
 }
 
 /**

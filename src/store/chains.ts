@@ -45,6 +45,26 @@ const MOST_WAITING = 4_096;
 
 /** Lines of one author that revoke keys, so many count. */
 const MOST_REVOCATIONS = 64;
+
+/** The last of all lines that are held of an author: it is linked, and nothing of this author waits. */
+export interface ChainEnd {
+  readonly a: number;
+  readonly branch: number;
+  readonly receivedMs: number;
+}
+
+/** A line of the branch that is followed. */
+export interface FollowedRow {
+  readonly n: number;
+  readonly seq: number;
+  readonly branch: number;
+  readonly verdict: string | null;
+  readonly aside: "struck" | "rejected" | null;
+}
+
+/** Lines that are read at once. */
+const PAGE = 256;
+
 const NOBODY: Whole = { seq: 0, id: null, fork: null };
 const OF = "a = (select a from agents where name = ?)";
 
@@ -73,6 +93,34 @@ export class Chains {
     const waiting = this.#database.get(sql, author, seq, bytes);
     if (waiting === undefined) return undefined;
     return waiting["proven"] === 1 ? "proven" : "unproven";
+  }
+
+  /**
+   * When a line follows the last that is held of its author, and nothing waits: that one. Most lines do, and
+   * nothing else has to be asked of their place.
+   */
+  endBefore({ author, seq, prev }: Pick<ChainPlace, "author" | "seq"> & { prev: string | null }) {
+    if (prev === null) return undefined;
+    const sql =
+      "select lines.a as a, lines.seq as seq, id, branch, received, waiting from lines join chains using (a) " +
+      `where ${OF} and lines.seq >= ? order by lines.seq limit 2`;
+    const rows = this.#database.all(sql, author, seq - 1);
+    const [row] = rows;
+    const isEnd =
+      rows.length === 1 &&
+      row?.["seq"] === seq - 1 &&
+      row["branch"] !== null &&
+      row["waiting"] === 0 &&
+      idText(row["id"]) === prev;
+    if (!isEnd) return undefined;
+    const [a, branch] = [Number(row["a"]), Number(row["branch"])];
+    return { a, branch, receivedMs: Number(row["received"]) } satisfies ChainEnd;
+  }
+
+  /** The largest number of a line that is held of an author; 0: none. */
+  lastHeld(author: string): number {
+    const sql = `select max(seq) as last from lines where ${OF} and seq is not null`;
+    return Number(this.#database.get(sql, author)?.["last"] ?? 0);
   }
 
   whole(author: string): Whole {
@@ -152,21 +200,26 @@ export class Chains {
 
   /** `n` of lines of the branch that is followed behind a number, up to `whole`, in order. */
   followed(author: string, after: number, limit: number): number[] {
+    return this.followedRows(author, after, limit).map(({ n }) => n);
+  }
+
+  /** The same with what is known of each besides its bytes. */
+  followedRows(author: string, after: number, limit: number): FollowedRow[] {
     const a = this.#agent(author);
     const { seq: whole, id } = this.whole(author);
     if (id === null) return [];
-    const found: number[] = [];
+    const found: FollowedRow[] = [];
     for (const { branch, from, to } of this.#segments(a, { seq: whole, id: idBytes(id) })) {
       if (to <= after || found.length >= limit) continue;
       const rows = this.#database.all(
-        "select n from lines where a = ? and seq between ? and ? and branch = ? order by seq limit ?",
+        "select n, seq, branch, verdict, aside from lines where a = ? and seq between ? and ? and branch = ? order by seq limit ?",
         a,
         Math.max(from, after + 1),
         to,
         branch,
         limit - found.length,
       );
-      found.push(...rows.map((row) => Number(row["n"])));
+      found.push(...rows.map(followedRow));
     }
     return found;
   }
@@ -370,7 +423,7 @@ export class Chains {
   /** Moves `whole` as far as the lines that are held allow. */
   advance(author: string): Whole {
     const a = this.#makeAgent(author);
-    let whole = this.whole(author);
+    let whole = this.#passPlain(a, this.whole(author));
     for (;;) {
       const candidates = this.#candidates(a, whole.seq + 1);
       const [next, other] = candidates;
@@ -449,6 +502,27 @@ export class Chains {
     return this.#database
       .all(sql, author)
       .map((row) => ({ n: Number(row["n"]), isInForce: row["force"] === 1 }));
+  }
+
+  /** As \`advance\`, as long as one line follows another and nothing is decided and nothing waits. */
+  #passPlain(a: number, from: Whole): Whole {
+    let whole = from;
+    const sql = "select waiting from chains where a = ?";
+    if (this.#database.get(sql, a)?.["waiting"] !== 0 || this.#hasDecisions(a)) return whole;
+    const select =
+      "select seq, id, prev, branch from lines where a = ? and seq > ? order by seq limit ?";
+    for (;;) {
+      const rows = this.#database.all(select, a, whole.seq, PAGE);
+      for (const [at, { seq, id, prev, branch }] of rows.entries()) {
+        // The last of a full page may not be alone: the next page begins with it.
+        if (at === PAGE - 1) break;
+        const isAlone = rows[at + 1]?.["seq"] !== seq;
+        const isNext = seq === whole.seq + 1 && branch !== null && isAlone;
+        if (!isNext || (prev === null ? null : idText(prev)) !== whole.id) return whole;
+        whole = { seq: Number(seq), id: idText(id), fork: null };
+      }
+      if (rows.length < PAGE) return whole;
+    }
   }
 
   #hasDecisions(a: number): boolean {
@@ -663,6 +737,16 @@ export class Chains {
     this.#database.run("insert or ignore into chains (a) values (?)", a);
     return a;
   }
+}
+
+function followedRow(row: SqlRow): FollowedRow {
+  return {
+    n: Number(row["n"]),
+    seq: Number(row["seq"]),
+    branch: Number(row["branch"]),
+    verdict: row["verdict"] === null ? null : String(row["verdict"]),
+    aside: (row["aside"] ?? null) as FollowedRow["aside"],
+  };
 }
 
 function waitingLine(author: string, row: SqlRow): WaitingLine {

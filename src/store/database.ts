@@ -93,6 +93,17 @@ export class Database {
     });
   }
 
+  /** Changes one row, within `write`, and returns what the statement says of it. */
+  change(sql: string, ...values: SqlValue[]): SqlRow {
+    if (!this.#isWriting) throw new Error("a change outside of a transaction");
+    const row = this.#calling(
+      "writing",
+      () => this.#statement(sql).get(...values) as SqlRow | undefined,
+    );
+    if (row === undefined) throw new Error("a change of a row that is missing");
+    return row;
+  }
+
   /** Runs statements that bind nothing, within `write`. */
   runAll(sql: string): void {
     if (!this.#isWriting) throw new Error("a change outside of a transaction");

@@ -20,13 +20,20 @@ export interface LineLinked {
   readonly a: number;
   readonly seq: number;
   readonly id: Uint8Array;
+  /** It may name places. */
+  readonly isNaming: boolean;
+  /** Something may have named it before it was linked. */
+  readonly isAwaited: boolean;
 }
 
 /**
  * Keeps what heads prove (spec of the next wire, 3.2.2) once both ends are linked: those of a beat, and
  * those that name a line. For each pair of branches only what rises is kept, so that one lookup answers.
  */
-export function linkHeads(database: Database, { n, a, seq, id }: LineLinked): void {
+export function linkHeads(
+  database: Database,
+  { n, a, seq, id, isNaming, isAwaited }: LineLinked,
+): void {
   const heads =
     "select beat.a as a, beat.branch as branch, beat.seq as seq, line.a as of, line.branch as of_branch, of_seq, read " +
     "from names join lines as beat using (n) join agents on agents.name = names.of " +
@@ -35,8 +42,8 @@ export function linkHeads(database: Database, { n, a, seq, id }: LineLinked): vo
   const named =
     "and names.of = (select name from agents where a = ?) and names.of_seq = ? and names.of_id = ?";
   const rows = [
-    ...database.all(`${heads} and names.n = ? order by names.rowid`, n),
-    ...database.all(`${heads} ${named} order by names.rowid`, a, seq, id),
+    ...(isNaming ? database.all(`${heads} and names.n = ? order by names.rowid`, n) : []),
+    ...(isAwaited ? database.all(`${heads} ${named} order by names.rowid`, a, seq, id) : []),
   ];
   for (const row of rows) {
     const [by, branch, of, ofBranch] = [row["a"], row["branch"], row["of"], row["of_branch"]].map(

@@ -95,25 +95,39 @@ export class Mail {
     return this.#database.all(sql, author, ...values).map((row) => Number(row["n"]));
   }
 
-  /** Within a transaction: the next one in the order of delivery. Not to be called twice for a line. */
-  deliver(n: number): void {
-    const sql = "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ?";
-    const next = this.last() + 1;
-    this.#database.run(sql, next, n);
-    this.#database.run(
-      "insert into unread (a, count, urgent, last) select a, 1, urgent, ? from lines where n = ? " +
-        "on conflict (a) do update set count = count + 1, urgent = urgent + excluded.urgent, last = excluded.last",
-      next,
-      n,
-    );
-    this.#count(n, 1);
+  /** Within a transaction: the next ones in the order of delivery. Not to be called twice for a line. */
+  deliver(ns: readonly number[]): void {
+    const sql =
+      "update lines set verdict = 'mail', delivered = ?, unread = 1 where n = ? returning a, t, urgent";
+    const authors = new Map<number, { count: number; urgent: number; last: number }>();
+    const threads = new Map<number, number>();
+    let last = ns.length === 0 ? 0 : this.last();
+    for (const n of ns) {
+      last += 1;
+      const row = this.#database.change(sql, last, n);
+      const [a, t] = [Number(row["a"]), Number(row["t"])];
+      const { count, urgent } = authors.get(a) ?? { count: 0, urgent: 0 };
+      authors.set(a, { count: count + 1, urgent: urgent + Number(row["urgent"]), last });
+      threads.set(t, (threads.get(t) ?? 0) + 1);
+    }
+    for (const [a, unread] of authors)
+      this.#database.run(
+        "insert into unread (a, count, urgent, last) values (?, ?, ?, ?) on conflict (a) do update set " +
+          "count = count + excluded.count, urgent = urgent + excluded.urgent, last = excluded.last",
+        ...[a, unread.count, unread.urgent, unread.last],
+      );
+    for (const [t, count] of threads)
+      this.#database.run("update threads set unread = unread + ? where t = ?", count, t);
   }
 
   /** Within a transaction: marks mail as read; returns how much of it was unread. */
   markRead(ns: readonly number[]): number {
     let marked = 0;
     for (const n of ns) {
-      const row = this.#database.get("select a, urgent from lines where n = ? and unread = 1", n);
+      const row = this.#database.get(
+        "select a, t, urgent from lines where n = ? and unread = 1",
+        n,
+      );
       if (row === undefined) continue;
       this.#database.run("update lines set unread = null where n = ?", n);
       this.#database.run(
@@ -121,7 +135,7 @@ export class Mail {
         row["urgent"] ?? null,
         row["a"] ?? null,
       );
-      this.#count(n, -1);
+      this.#database.run("update threads set unread = unread - 1 where t = ?", row["t"] ?? null);
       marked += 1;
     }
     return marked;
@@ -134,12 +148,6 @@ export class Mail {
     this.#database.run("update unread set count = 0, urgent = 0");
     this.#database.run("update threads set unread = 0 where unread > 0");
     return count;
-  }
-
-  #count(n: number, by: number): void {
-    const sql =
-      "update threads set unread = unread + ? where t = (select t from lines where n = ?)";
-    this.#database.run(sql, by, n);
   }
 
   #select(query: MailQuery, bound: string, at: number, order: string, limit: number): number[] {

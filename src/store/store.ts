@@ -10,7 +10,7 @@ import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
 import { Beats, noteLacks } from "./beats.ts";
 import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
-import { Chains } from "./chains.ts";
+import { Chains, type ChainEnd } from "./chains.ts";
 import { NamedKeys } from "./keys.ts";
 import { Extras } from "./extras.ts";
 import { Leftovers } from "./leftovers.ts";
@@ -46,10 +46,12 @@ export interface NewLine extends Place {
   readonly bytes: Uint8Array;
   /** What a search finds it by; none for a line that nobody searches. */
   readonly words?: { readonly subject: string; readonly body: string };
+  /** As \`Chains.endBefore\` has just found it: then nothing about its place is asked again. */
+  readonly end?: ChainEnd | undefined;
 }
 
 /** A line that is held. `n` counts lines in the order in which they were taken in, from 1. */
-export interface HeldLine extends Omit<NewLine, "words" | "names"> {
+export interface HeldLine extends Omit<NewLine, "words" | "names" | "end"> {
   readonly n: number;
   /** Which branch of its author's chain it is in; null while it is not linked down to the first line. */
   readonly branch: number | null;
@@ -94,8 +96,8 @@ export interface StoreWriter {
   hold(line: NewLine): Held;
   /** Says of a line why it is no mail. */
   setVerdict(n: number, verdict: string): void;
-  /** Makes a line mail, as the next one in the order of delivery. */
-  deliver(n: number): void;
+  /** Makes lines mail, as the next ones in the order of delivery. None of them is mail yet. */
+  deliver(...ns: readonly number[]): void;
   /** A copy of a line has shown that it is for our agent: it is judged again. */
   setOurs(n: number): void;
   /** A copy whose signature is valid takes the place of one whose signature is not. */
@@ -307,7 +309,10 @@ export class Store {
    * Whether a line that follows this one is not dated ahead of its own receipt: one that descends from it, or
    * for one in no chain any such line that was taken in later.
    */
-  isFollowedInTime({ n, author, seq }: HeldLine, skewMs: number): boolean {
+  isFollowedInTime(
+    { n, author, seq }: Pick<HeldLine, "n" | "author" | "seq">,
+    skewMs: number,
+  ): boolean {
     const sql =
       "select 1 from lines where a = (select a from agents where name = ?) and aside is null and " +
       "(live = 0 or sent <= received + ?) and " +
@@ -424,6 +429,13 @@ export class Store {
   }
 }
 
+/** A line that gets its branch, or has just got it. */
+interface NewLink extends Pick<NewLine, "type" | "id" | "prev"> {
+  readonly n: number;
+  readonly t: number;
+  readonly seq: number;
+}
+
 class Writer implements StoreWriter {
   readonly #database: Database;
   readonly #asks: AskRows;
@@ -436,8 +448,9 @@ class Writer implements StoreWriter {
   }
 
   hold(line: NewLine): Held {
-    const a = this.#agent(line.author);
-    const known = this.#known(a, line);
+    const { end } = line;
+    const a = end?.a ?? this.#agent(line.author);
+    const known = end === undefined ? this.#known(a, line) : undefined;
     if (known !== undefined) return { n: known, isNew: false, linked: [] };
     if (line.seq === null && line.type === HEARTBEAT) {
       const of = `where a = ? and seq is null and type = '${HEARTBEAT}'`;
@@ -447,13 +460,15 @@ class Writer implements StoreWriter {
       if (later !== undefined) return { n: Number(later["n"]), isNew: false, linked: [] };
       this.#database.run(`delete from lines ${of}`, a);
     }
-    const t = this.#thread(line.thread);
+    const t = this.#thread(line.thread, line.type !== HEARTBEAT);
+    const branch = end?.branch ?? this.#branchFor(a, line) ?? null;
     const { rowid: n } = this.#database.run(
-      "insert into lines (a, seq, prev, id, id_start, t, type, sent, received, live, ours, urgent, key, verified, bytes) " +
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "insert into lines (a, seq, prev, branch, id, id_start, t, type, sent, received, live, ours, urgent, key, verified, bytes) " +
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       a,
       line.seq,
       line.prev === null ? null : idBytes(line.prev),
+      branch,
       idBytes(line.id),
       idStart(line.id),
       t,
@@ -467,8 +482,6 @@ class Writer implements StoreWriter {
       line.isVerified ? 1 : 0,
       line.bytes,
     );
-    if (line.type !== HEARTBEAT)
-      this.#database.run("update threads set lines = lines + 1, last = ? where t = ?", n, t);
     if (line.words !== undefined) {
       this.#database.run(
         "insert into words (rowid, subject, body) values (?, ?, ?)",
@@ -477,21 +490,24 @@ class Writer implements StoreWriter {
         line.words.body,
       );
     }
-    if (line.seq === null) {
+    const { seq } = line;
+    if (seq === null) {
       if (line.type !== HEARTBEAT) this.#asks.addLoose({ n, t, type: line.type, place: line });
       return { n, isNew: true, linked: [] };
     }
     this.#nameAll(n, a, line);
-    noteLacks(this.#database, { ...line, n, a, seq: line.seq }, line);
-    return { n, isNew: true, linked: this.#link(n, a, t, line) };
+    const isAwaited = this.#isAwaited({ ...line, seq });
+    noteLacks(this.#database, { ...line, n, a, seq }, { ...line, isAwaited });
+    if (branch === null) return { n, isNew: true, linked: [] };
+    return { n, isNew: true, linked: this.#link(a, { ...line, n, t, seq, branch, isAwaited }) };
   }
 
   setVerdict(n: number, verdict: string): void {
     this.#database.run("update lines set verdict = ? where n = ?", verdict, n);
   }
 
-  deliver(n: number): void {
-    this.#mail.deliver(n);
+  deliver(...ns: readonly number[]): void {
+    this.#mail.deliver(ns);
   }
 
   setOurs(n: number): void {
@@ -552,19 +568,40 @@ class Writer implements StoreWriter {
     }
   }
 
-  /** Gives a line its branch, and the lines behind it that were held before it. */
-  #link(n: number, a: number, t: number, line: NewLine): number[] {
-    const { author } = line;
+  /** Whether anything that is held refers to a line that is new: most lines are referred to by nothing yet. */
+  #isAwaited({ author, seq, id }: ChainPlace): boolean {
+    const sql =
+      "select 1 where exists (select 1 from wanted where of = ?1 and of_seq = ?2 and of_id = ?3) " +
+      "or exists (select 1 from names where of_id = ?3 and of_branch is null and of_seq is not null) " +
+      "or exists (select 1 from waits where of_id = ?3)";
+    return this.#database.get(sql, author, seq, idBytes(id)) !== undefined;
+  }
+
+  /** Links a line that has its branch, and lines behind it that were held before it. */
+  #link(
+    a: number,
+    first: NewLink &
+      Pick<NewLine, "author" | "end" | "names"> & { branch: number; isAwaited: boolean },
+  ): number[] {
+    const { author } = first;
     const done: number[] = [];
-    const linked = [{ n, t, type: line.type, seq: Number(line.seq), id: line.id, prev: line.prev }];
+    const linked: NewLink[] = [first];
     for (let each = linked.pop(); each !== undefined; each = linked.pop()) {
       const { seq, id } = each;
-      const branch = this.#branchFor(a, seq, each.prev === null ? null : idBytes(each.prev));
+      const branch = each === first ? first.branch : this.#branchFor(a, each);
       if (branch === undefined) continue;
-      this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
-      linkHeads(this.#database, { n: each.n, a, seq, id: idBytes(id) });
-      this.#asks.addLinked({ ...each, place: { author, seq, id }, tip: { a, branch, seq } });
+      if (each !== first)
+        this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
+      const isNaming = each !== first || first.names.length > 0;
+      const isAwaited = each !== first || first.isAwaited;
+      linkHeads(this.#database, { ...each, a, id: idBytes(id), isNaming, isAwaited });
+      const [place, tip] = [
+        { author, seq, id },
+        { a, branch, seq },
+      ];
+      this.#asks.addLinked({ ...each, place, tip, isNaming, isAwaited });
       done.push(each.n);
+      if (first.end !== undefined) return done;
       const next = this.#database.all(
         "select n, t, type, id from lines where a = ? and seq = ? and prev = ? order by n desc",
         ...[a, seq + 1, idBytes(id)],
@@ -580,25 +617,22 @@ class Writer implements StoreWriter {
     return done;
   }
 
-  /** The branch of a line that follows `prev`; undefined when that one is not linked. */
-  #branchFor(a: number, seq: number, prev: Uint8Array | null): number | undefined {
+  /** The branch of a line that follows one that is linked, or is the first; otherwise undefined. */
+  #branchFor(a: number, { seq, prev }: Pick<NewLine, "seq" | "prev">): number | undefined {
+    if (seq === null) return undefined;
     let parent: number | null = null;
     if (seq > 1) {
-      const before = this.#database.get(
-        "select branch from lines where a = ? and seq = ? and id = ? and branch is not null",
+      const row = this.#database.get(
+        "select branch, exists (select 1 from lines as other where other.a = lines.a and other.seq = lines.seq + 1 " +
+          "and other.branch = lines.branch) as is_taken " +
+          "from lines where a = ? and seq = ? and id = ? and branch is not null",
         a,
         seq - 1,
-        prev,
+        prev === null ? null : idBytes(prev),
       );
-      if (before === undefined) return undefined;
-      parent = Number(before["branch"]);
-      const other = this.#database.get(
-        "select n from lines where a = ? and seq = ? and branch = ?",
-        a,
-        seq,
-        parent,
-      );
-      if (other === undefined) return parent;
+      if (row === undefined) return undefined;
+      parent = Number(row["branch"]);
+      if (row["is_taken"] === 0) return parent;
     }
     const row = this.#database.get("select max(branch) as last from branches where a = ?", a);
     const branch = Number(row?.["last"] ?? -1) + 1;
@@ -629,10 +663,15 @@ class Writer implements StoreWriter {
     return this.#database.run("insert into agents (name) values (?)", name).rowid;
   }
 
-  #thread(name: string): number {
-    const row = this.#database.get("select t from threads where name = ?", name);
-    if (row !== undefined) return Number(row["t"]);
-    return this.#database.run("insert into threads (name) values (?)", name).rowid;
+  /** The thread of a line that is inserted next, and counts in it. */
+  #thread(name: string, isCounted: boolean): number {
+    const counted =
+      "insert into threads (name, lines, last) " +
+      "select ?, 1, coalesce(max(seq), 0) + 1 from sqlite_sequence where name = 'lines' " +
+      "on conflict (name) do update set lines = lines + 1, last = excluded.last returning t";
+    const other =
+      "insert into threads (name) values (?) on conflict (name) do update set name = name returning t";
+    return Number(this.#database.change(isCounted ? counted : other, name)["t"]);
   }
 }
 

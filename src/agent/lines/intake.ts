@@ -9,8 +9,8 @@ import {
 } from "../../protocol/admit/read-line.ts";
 import { verdictOf, type Circumstances, type Verdict } from "../../protocol/admit/verdict.ts";
 import { field, textField } from "../../protocol/body.ts";
-import type { WaitingLine } from "../../store/chains.ts";
-import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
+import type { ChainEnd, FollowedRow, WaitingLine, Whole } from "../../store/chains.ts";
+import type { HeldLine, NewLine, Store, StoreWriter } from "../../store/store.ts";
 import { newLine } from "./new-line.ts";
 import type { Charge } from "./allowances.ts";
 import type { Mark } from "./mark.ts";
@@ -80,6 +80,26 @@ interface Checked {
 /** A line that waits or is held, and whose signature has turned out to be valid. */
 export type ProvenLine = WaitingLine | HeldLine;
 
+type AnyLine = ChainedLine | LooseLine;
+
+/** What is known of a line that is held, as far as its verdict follows from it. */
+type JudgedLine = Pick<
+  HeldLine,
+  | "n"
+  | "author"
+  | "seq"
+  | "id"
+  | "branch"
+  | "aside"
+  | "isOurs"
+  | "isLive"
+  | "receivedMs"
+  | "keyId"
+  | "isVerified"
+>;
+
+type Waits = Extract<Verdict, { readonly is: "waits" }>["for"];
+
 /** How a line of a chain came to be held. */
 type Arrival = Pick<WaitingLine, "receivedMs" | "isLive" | "isVerified">;
 
@@ -131,8 +151,16 @@ export class Intake {
   /** Everything that takes long and needs no transaction. `lines` without those that were too long: undefined. */
   async check(lines: readonly (Uint8Array | undefined)[], by: Judging): Promise<Checked[]> {
     const read = lines.map((line) => readLine(line, by.wireId));
+    const last = new Map<string, number>();
+    const isNew = ({ author, seq }: AnyLine): boolean => {
+      if (seq === null) return false;
+      const known = last.get(author) ?? this.#store.chains.lastHeld(author);
+      last.set(author, known);
+      return seq > known;
+    };
     const asked = read.flatMap((each, at) => {
-      if (!each.ok || each.line.signed === undefined || this.#isSameHeld(each.line)) return [];
+      if (!each.ok || each.line.signed === undefined) return [];
+      if (!isNew(each.line) && this.#isSameHeld(each.line)) return [];
       const publicKey = this.#keyOf(each.line.author, each.line.signed.keyId, by);
       return publicKey === undefined ? [] : [{ at, publicKey, ...each.line.signed }];
     });
@@ -211,7 +239,7 @@ export class Intake {
   }
 
   /** The very same copy is held: another one may have a signature that is valid, or none that is. */
-  #isSameHeld(line: ChainedLine | LooseLine): boolean {
+  #isSameHeld(line: AnyLine): boolean {
     const held = this.#store.lineAt(line);
     return held !== undefined && Buffer.compare(held.bytes, line.bytes) === 0;
   }
@@ -223,7 +251,7 @@ export class Intake {
 }
 
 /** Whether a beat says that its author has time to answer. */
-function isFree({ type, body }: ChainedLine | LooseLine): boolean {
+function isFree({ type, body }: AnyLine): boolean {
   const state = textField(body, "state");
   return type === "heartbeat" && state !== "busy" && state !== "paused";
 }
@@ -236,8 +264,8 @@ class Taking {
   readonly #nowMs: number;
   readonly #lines: number[] = [];
   readonly #skipped: Problem[] = [];
-  /** Lines whose verdict is due, as they were read. */
-  readonly #read = new Map<number, ChainedLine | LooseLine>();
+  /** Lines that were taken in, as they were read and held. */
+  readonly #read = new Map<number, { readonly line: AnyLine; readonly held: JudgedLine }>();
   readonly #touched = new Map<string, ChainPlace[]>();
   readonly #left = new Set<string>();
   readonly #stopped = new Set<string>();
@@ -248,6 +276,7 @@ class Taking {
   #junk: Charge = { bytes: 0, lines: 0 };
   #isFull = false;
   #hasMore = false;
+  #mail: number[] = [];
 
   constructor(store: Store, into: StoreWriter, by: Judging, nowMs: number) {
     this.#store = store;
@@ -264,7 +293,7 @@ class Taking {
   }
 
   /** False: the line stays in its carrier, and so do those of its author behind it. */
-  mayTake(line: ChainedLine | LooseLine, { isLive, mayTake }: Source): boolean {
+  mayTake(line: AnyLine, { isLive, mayTake }: Source): boolean {
     const { author, type } = line;
     if (mayTake === undefined || !isLive || author === this.#by.self) return true;
     if (this.#isKnown(line)) return true;
@@ -274,7 +303,7 @@ class Taking {
     return false;
   }
 
-  #isKnown(line: ChainedLine | LooseLine): boolean {
+  #isKnown(line: AnyLine): boolean {
     if (line.seq === null) return this.#store.lineAt(line) !== undefined;
     return this.#store.chains.stateOf(line) !== undefined;
   }
@@ -299,20 +328,23 @@ class Taking {
     }
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
-    const { n, isNew } = this.#into.hold({
+    const added = {
       ...newLine(line, { isOurs: isOurs && !isOurAgents, isVerified: line.signed !== undefined }),
       receivedMs,
       isLive,
-    });
+    };
+    const { n, isNew } = this.#into.hold(added);
     // A later beat of its author is held.
     if (!isNew) return;
     if (to === undefined && isOurs && !isOurAgents) this.#into.addParty(n, this.#by.self);
     if (isLive && isFree(line)) this.#free.add(author);
-    this.#added(n, line);
+    this.#added(n, line, added);
   }
 
   takeChained(line: ChainedLine, isValid: boolean | undefined, { isLive }: Source): void {
     const { chains } = this.#store;
+    const end = isValid === true && this.#mayHold(line) ? chains.endBefore(line) : undefined;
+    if (end !== undefined) return this.#takeNext(line, isLive, end);
     const state = chains.stateOf(line);
     if (state === "linked" || state === "held") return this.#copy(line, isValid);
     if (state === "proven") {
@@ -330,11 +362,23 @@ class Taking {
     this.#proven(line, isLive, true);
   }
 
+  /** Of another wire, or with our name and not marked, it is not held. */
+  #mayHold(line: ChainedLine): boolean {
+    return line.isOfWire && (line.author !== this.#by.self || this.#isMarked(line));
+  }
+
+  /** A line with a valid signature, behind the last of its author. */
+  #takeNext(line: ChainedLine, isLive: boolean, end: ChainEnd): void {
+    this.#nameKey(line);
+    const receivedMs = this.#receivedMs(line, isLive, end);
+    this.#holdAlone(line, { receivedMs, isLive, isVerified: true }, end);
+  }
+
   /** A line that waits, and that a key which is known by now has signed. */
   proveWaiting(waiting: ProvenLine): void {
     if ("n" in waiting) {
       const { n, bytes, keyId: key } = waiting;
-      this.#into.verify(n, { bytes, keyId: key });
+      this.#verify(n, { bytes, keyId: key });
       this.#touch(waiting.author);
       return;
     }
@@ -374,13 +418,21 @@ class Taking {
     return this.#into.judgeAsks(this.#by.wireId, MOST_JUDGED);
   }
 
+  #verify(n: number, copy: { readonly bytes: Uint8Array; readonly keyId: string | null }): void {
+    this.#into.verify(n, copy);
+    this.#read.delete(n);
+  }
+
   #setOurs(n: number): void {
+    this.#read.delete(n);
     this.#into.setOurs(n);
     this.#into.addParty(n, this.#by.self);
   }
 
-  #added(n: number, line: ChainedLine | LooseLine): void {
-    this.#read.set(n, line);
+  #added(n: number, line: AnyLine, added: NewLine): void {
+    const { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified } = added;
+    const known = { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified };
+    this.#read.set(n, { line, held: { n, ...known, branch: null, aside: null } });
     this.#lines.push(n);
     const { bytes, lines } = this.#taken;
     this.#taken = { bytes: bytes + line.bytes.length, lines: lines + 1 };
@@ -510,21 +562,18 @@ class Taking {
   }
 
   /** Returns the lines that are linked by this. */
-  #holdAlone(line: ChainedLine, arrival: Arrival): ChainPlace[] {
+  #holdAlone(line: ChainedLine, arrival: Arrival, end?: ChainEnd): ChainPlace[] {
     const { receivedMs, isLive, isVerified } = arrival;
     const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
-    const { n, linked } = this.#into.hold({
-      ...newLine(line, { isOurs, isVerified }),
-      receivedMs,
-      isLive,
-    });
+    const added = { ...newLine(line, { isOurs, isVerified }), receivedMs, isLive, end };
+    const { n, linked } = this.#into.hold(added);
     if (isLive && isFree(line)) this.#free.add(line.author);
     const places = linked.flatMap((each): ChainPlace[] => {
       if (each === n) return [line];
       const held = this.#store.line(each);
       return held === undefined || held.seq === null ? [] : [{ ...held, seq: held.seq }];
     });
-    this.#added(n, line);
+    this.#added(n, line, added);
     if (textField(line.body, "revokes") !== undefined && line.type === "correction")
       this.#store.chains.noteRevocation(line.author, n);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
@@ -559,7 +608,7 @@ class Taking {
     const held = this.#store.lineAt(line);
     if (held === undefined || isValid !== true || held.isVerified) return;
     // The first copy may have been vouched for by a later line alone.
-    this.#into.verify(held.n, { bytes: line.bytes, keyId: line.signed.keyId });
+    this.#verify(held.n, { bytes: line.bytes, keyId: line.signed.keyId });
     this.#touch(line.author);
   }
 
@@ -615,58 +664,78 @@ class Taking {
       chains.look(author, places);
       const whole = chains.advance(author);
       if (this.#by.isFirstReading && author !== this.#by.self) continue;
-      hasMore = this.#judgeChain(author, whole.seq) || hasMore;
+      hasMore = this.#judgeChain(author, whole) || hasMore;
     }
     this.#touched.clear();
     if (this.#by.isFirstReading) return hasMore;
-    for (const line of this.#store.unjudged({ after: 0, limit: PORTION })) this.#judge(line);
+    for (const line of this.#store.unjudged({ after: 0, limit: PORTION }))
+      this.#judge(line, this.#lineOf(line), chains.whole(line.author));
+    this.#deliver();
     return hasMore;
   }
 
   /** Lines of the followed branch in their order, and those that are aside. */
-  #judgeChain(author: string, whole: number): boolean {
+  #judgeChain(author: string, whole: Whole): boolean {
     const { chains } = this.#store;
     for (const n of chains.unjudgedAside(author, PORTION)) {
       const line = this.#store.line(n);
-      if (line !== undefined) this.#judge(line);
+      if (line !== undefined) this.#judge(line, this.#lineOf(line), whole);
     }
-    let judged = chains.judged(author);
+    const before = chains.judged(author);
+    let judged = before;
     let isBroken = false;
-    const portion = chains.followed(author, judged, PORTION);
-    for (const n of portion) {
-      const line = this.#store.line(n);
-      if (line === undefined) break;
-      const waits = line.verdict === null ? this.#judge(line) : undefined;
+    // Those that were just read cost little.
+    const limit = PORTION + this.#read.size;
+    const portion = chains.followedRows(author, judged, limit);
+    for (const row of portion) {
+      const waits = row.verdict === null ? this.#judgeRow(row, whole) : undefined;
       // The others behind it wait for the same.
       if (waits === "tier" || waits === "operator") break;
       isBroken ||= waits !== undefined;
-      if (!isBroken) judged = line.seq ?? judged;
+      if (!isBroken) judged = row.seq;
     }
-    chains.setJudged(author, judged);
-    return portion.length === PORTION && judged < whole && !isBroken;
+    if (judged !== before) chains.setJudged(author, judged);
+    this.#deliver();
+    return portion.length === limit && judged < whole.seq && !isBroken;
+  }
+
+  #judgeRow(row: FollowedRow, whole: Whole): Waits | undefined {
+    const known = this.#read.get(row.n);
+    if (known !== undefined) return this.#judge({ ...known.held, ...row }, known.line, whole);
+    const held = this.#store.line(row.n);
+    if (held === undefined) throw new Error(`line ${row.n} is not held`);
+    return this.#judge(held, this.#reread(held), whole);
   }
 
   /** What it waits for; undefined: it has its verdict. */
-  #judge(held: HeldLine): "operator" | "tier" | "key" | "clock" | undefined {
-    const line = this.#read.get(held.n) ?? this.#reread(held);
-    const verdict = verdictOf(line, this.#circumstances(held, line));
+  #judge(held: JudgedLine, line: AnyLine, whole: Whole): Waits | undefined {
+    const verdict = verdictOf(line, this.#circumstances(held, line, whole));
     this.#settleVerdict(held.n, verdict);
     return verdict.is === "waits" ? verdict.for : undefined;
   }
 
   #settleVerdict(n: number, verdict: Verdict): void {
-    if (verdict.is === "mail") this.#into.deliver(n);
+    if (verdict.is === "mail") this.#mail.push(n);
     else if (verdict.is === "passed") this.#into.setVerdict(n, "passed");
     else if (verdict.is === "refused") this.#into.setVerdict(n, verdict.problem.reason);
   }
 
-  #reread({ bytes }: HeldLine): ChainedLine | LooseLine {
+  #deliver(): void {
+    this.#into.deliver(...this.#mail);
+    this.#mail = [];
+  }
+
+  #lineOf(held: HeldLine): AnyLine {
+    return this.#read.get(held.n)?.line ?? this.#reread(held);
+  }
+
+  #reread({ bytes }: HeldLine): AnyLine {
     const read = readLine(bytes, this.#by.wireId);
     if (!read.ok) throw new Error(`a line that is held is ${read.problem.reason}`);
     return read.line;
   }
 
-  #circumstances(held: HeldLine, line: ChainedLine | LooseLine): Circumstances {
+  #circumstances(held: JudgedLine, line: AnyLine, whole: Whole): Circumstances {
     const { author, aside, isLive, isOurs, receivedMs, seq } = held;
     const { self, limits } = this.#by;
     const believed = this.#by.believed(author);
@@ -681,7 +750,7 @@ class Taking {
       tier: believed.isBlocked ? undefined : believed.tier,
       isBlocked: believed.isBlocked,
       isMember: this.#by.isMember(author),
-      isHeld: this.#isHeld(held, believed),
+      isHeld: this.#isHeld(held, believed, whole),
       isBelieved: line.signed === undefined || this.#isBelieved(held, line, key),
       mayBeBelieved: seq !== null && !isOver,
       isOutsideChain:
@@ -689,13 +758,14 @@ class Taking {
         line.signed !== undefined &&
         !believed.allowsUnchained &&
         this.#store.hasChain(author),
-      isFollowedInTime: this.#store.isFollowedInTime(held, skewMs),
+      // Only of one that is dated ahead anything follows from it.
+      isFollowedInTime:
+        isLive && line.sentMs - skewMs > receivedMs && this.#store.isFollowedInTime(held, skewMs),
     };
   }
 
   /** Nothing behind a fork that is not decided, or behind the last good line of a revoked key. */
-  #isHeld({ author, seq, id }: HeldLine, { heldAfter }: Believed): boolean {
-    const { fork } = this.#store.chains.whole(author);
+  #isHeld({ author, seq, id }: JudgedLine, { heldAfter }: Believed, { fork }: Whole): boolean {
     if (fork !== null && (seq === null || seq >= fork)) return true;
     if (heldAfter === undefined) return false;
     if (heldAfter === null || seq === null) return true;
@@ -706,7 +776,7 @@ class Taking {
   }
 
   /** Spec of the next wire, 2.1. */
-  #isBelieved(held: HeldLine, line: ChainedLine | LooseLine, key: PinnedKey | undefined): boolean {
+  #isBelieved(held: JudgedLine, line: AnyLine, key: PinnedKey | undefined): boolean {
     const { seq, author } = held;
     if (seq === null || line.seq === null)
       return key?.isActive === true && !this.#store.chains.isStruckKey(author, key.keyId);
@@ -753,9 +823,10 @@ class Taking {
     }
   }
 
-  #receivedMs(line: ChainedLine | LooseLine, isLive: boolean): number {
+  #receivedMs(line: AnyLine, isLive: boolean, end?: ChainEnd): number {
     if (isLive) return this.#nowMs;
-    return Math.min(this.#nowMs, Math.max(line.sentMs, this.#store.lastReceivedMs(line.author)));
+    const lastMs = end?.receivedMs ?? this.#store.lastReceivedMs(line.author);
+    return Math.min(this.#nowMs, Math.max(line.sentMs, lastMs));
   }
 }
 
