@@ -19,7 +19,7 @@ export const WIRE_ID = "0d4be1a97725c83f";
 const real = nodeDisk();
 
 /** Makes the transports of an agent. */
-type Transports = (wire: CoreWire, agent: CoreAgent, ours: OwnLines) => readonly Transport[];
+export type Transports = (wire: CoreWire, agent: CoreAgent, ours: OwnLines) => readonly Transport[];
 
 /** A wire in a folder, its agents over real files and databases, and the time that passes there. */
 export class CoreWire {
@@ -67,18 +67,24 @@ export class CoreWire {
 }
 
 function folderOnly(wire: CoreWire, agent: CoreAgent, ours: OwnLines): Transport[] {
-  const { names } = wire;
-  const layout = wireLayout(agent.name, names);
-  return [
-    new FolderTransport({
-      ...{ disk: agent.disk, wireDir: wire.dir, mode: 0o600, ours, layout: () => layout },
-      world: {
-        clock: { wallMs: () => wire.nowMs },
-        after: () => () => undefined,
-        watch: () => () => undefined,
-      },
-    }),
-  ];
+  return [makeFolder(wire, agent, ours, wire.dir)];
+}
+
+export function makeFolder(
+  wire: CoreWire,
+  { name, disk }: CoreAgent,
+  ours: OwnLines,
+  wireDir: string,
+): FolderTransport {
+  const layout = wireLayout(name, wire.names);
+  return new FolderTransport({
+    ...{ disk, wireDir, mode: 0o600, ours, layout: () => layout },
+    world: {
+      clock: { wallMs: () => wire.nowMs },
+      after: () => () => undefined,
+      watch: () => () => undefined,
+    },
+  });
 }
 
 export function wireLayout(handle: string, names: readonly string[]) {
