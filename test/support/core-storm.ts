@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
+import { StorageError } from "../../src/storage/disk/disk.ts";
 import type { HeldLine } from "../../src/store/store.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { HOUR_MS, SECOND_MS } from "../../src/wire/durations.ts";
@@ -75,9 +76,9 @@ export class CoreStorm {
       try {
         await this.#step(agent);
       } catch (error) {
-        if (!(error instanceof Crashed)) throw error;
-        this.told.push(`  ${agent.name} has died`);
-        agent.die();
+        if (error instanceof Crashed) agent.die();
+        else if (!(error instanceof StorageError)) throw error;
+        this.told.push(`  ${agent.name} ${error instanceof Crashed ? "has died" : "has no room"}`);
       }
       for (const each of this.wire.agents.values()) this.#lookAt(each);
     }
@@ -234,6 +235,9 @@ export class CoreStorm {
     switch (act) {
       case "die soon":
         agent.dieIn(1 + Math.floor(this.#random() * 12));
+        return;
+      case "full disk":
+        agent.fillDiskIn(1 + Math.floor(this.#random() * 9), 1 + Math.floor(this.#random() * 9));
         return;
       case "die":
         agent.die();
@@ -418,6 +422,7 @@ const ACTS = [
   ...repeat(2, "beat"),
   ...["read", "publish"],
   ...repeat(3, "die soon"),
+  ...repeat(2, "full disk"),
   ...["die", "restart", "keep store", "lose store", "put store back", "delete wire"],
   ...["truncate", "keep file", "put file back", "delete file", "flip", "tear", "junk"],
   ...["copy lines", "shuffle"],

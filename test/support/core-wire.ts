@@ -156,6 +156,11 @@ export class CoreAgent {
     this.#process.dieAt(this.#process.steps + steps);
   }
 
+  /** The disk is full for some changes of files, from one of the next on. */
+  fillDiskIn(steps: number, count: number): void {
+    this.#process.fillAt(this.#process.steps + steps, count);
+  }
+
   /** The process dies now, and another one begins with what is on disk. */
   die(): void {
     this.#process.kill();

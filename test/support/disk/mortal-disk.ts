@@ -1,4 +1,4 @@
-import type { Disk, DiskFile } from "../../../src/storage/disk/disk.ts";
+import { StorageError, type Disk, type DiskFile } from "../../../src/storage/disk/disk.ts";
 import { Crashed } from "./memory-file.ts";
 
 /** What changes something: where a process dies between two others, nobody can tell. */
@@ -15,6 +15,8 @@ export interface MortalDisk {
   readonly steps: number;
   /** It dies in that step, before anything of it is done; an append, when half of it is written. */
   dieAt(step: number): void;
+  /** It is full at that step and the next ones, so many: nothing of them is done; half of an append is. */
+  fillAt(step: number, count: number): void;
   kill(): void;
 }
 
@@ -23,6 +25,7 @@ export function mortalDisk(real: Disk): MortalDisk {
   let isAlive = true;
   let steps = 0;
   let last = Infinity;
+  let full = { from: Infinity, count: 0 };
 
   function kill(): void {
     isAlive = false;
@@ -39,12 +42,14 @@ export function mortalDisk(real: Disk): MortalDisk {
     if (!isAlive) die();
     if (!STEPS.has(name)) return;
     steps += 1;
-    if (steps < last) return;
+    const isFull = steps >= full.from && steps < full.from + full.count;
+    if (steps < last && !isFull) return;
     const [bytes] = args;
     if (name === "append" && bytes instanceof Uint8Array) {
       file?.append(bytes.subarray(0, bytes.length >> 1));
     }
-    die();
+    if (steps >= last) die();
+    throw new StorageError("disk_full", "disk", "disk full", { hint: "free space" });
   }
 
   function mortal<T extends object>(target: T, file?: DiskFile): T {
@@ -78,6 +83,9 @@ export function mortalDisk(real: Disk): MortalDisk {
     },
     dieAt(at) {
       last = at;
+    },
+    fillAt(from, count) {
+      full = { from, count };
     },
     kill,
   };
