@@ -576,15 +576,26 @@ describe("lines dated ahead (next 2.4)", () => {
     expect(last(forge(), foundAll(lines)).delivered).toEqual(ids(...lines));
   });
 
-  it("wait 15 minutes at most, once an hour", () => {
+  it("wait 15 minutes at most, each from its own receipt", () => {
     const scribe = new LineWriter("scribe");
-    const lines = [300, 301, 302, 303].map((minutes) => ahead(scribe, minutes));
-    const minutes = [1, 10, 17, 62];
-    const events = lines.map((line, index) => found(line, minutes[index]));
+    const lines = [300, 301, 302].map((minutes) => ahead(scribe, minutes));
+    const minutes = [1, 10, 17];
+    const events = [...lines.map((line, index) => found(line, minutes[index])), clock(26)];
     const after = expectedOf(forge(), events).map((expected) => words(expected, lines));
-    expect(after[1]?.slice(0, 2)).toEqual(["waits clock", "waits clock"]);
-    expect(after[2]?.slice(0, 3)).toEqual(Array(3).fill("refused clock_skew"));
-    expect(after[3]?.[3]).toBe("waits clock");
+    const [waits, refused] = ["waits clock", "refused clock_skew"];
+    expect(after[1]?.slice(0, 2)).toEqual([waits, waits]);
+    expect(after[2]).toEqual([refused, waits, waits]);
+    expect(after[3]).toEqual([refused, refused, waits]);
+  });
+
+  it("are not let through by a line that comes after the 15 minutes", () => {
+    const scribe = new LineWriter("scribe");
+    const lines = [ahead(scribe, 100), scribe.say("ship")] as const;
+    const [first, late] = lines;
+    const before = [found(first), found(late, 15)];
+    expect(last(forge(), before).delivered).toEqual(ids(...lines));
+    const after = [found(first), found(late, 16)];
+    expect(words(last(forge(), after), lines)[0]).toBe("refused clock_skew");
   });
 
   it("are not looked for in what is historical", () => {

@@ -200,7 +200,6 @@ export interface Expected {
 const MINUTE_MS = 60_000;
 const GAP_MS = 10 * MINUTE_MS;
 const CLOCK_WAIT_MS = 15 * MINUTE_MS;
-const CLOCK_WAITS_EVERY_MS = 60 * MINUTE_MS;
 const NEVER_MAIL = ["heartbeat", "agent_card", "trust_tier_announcement"];
 
 // --- One line by itself (next 1.2 to 1.6) ---
@@ -719,9 +718,6 @@ interface Memory {
   >;
   /** Since when lines of an author are ahead of a gap. */
   readonly gapSince: Map<string, number>;
-  /** When the author's last wait for the clock began, and in which wait a line is. */
-  readonly clockWaits: Map<string, number>;
-  readonly clockWaitOf: Map<string, number>;
   hasCaughtUp: boolean;
 }
 
@@ -744,8 +740,6 @@ export function expectedOf(reader: Reader, events: readonly ReaderEvent[]): read
     verdicts: new Map(),
     receipts: new Map(),
     gapSince: new Map(),
-    clockWaits: new Map(),
-    clockWaitOf: new Map(),
     hasCaughtUp: !events.some(({ kind }) => kind === "caught-up"),
   };
   let holding = hold(reader, memory, undefined, undefined);
@@ -1123,30 +1117,21 @@ function asModelLine({ author, id, reading, signers }: Line | Loose): ModelLine 
 /** Number 16 of next 2.4; undefined when the line is not dated ahead, or no longer. */
 function judgeClock(
   { reader, memory, holding, nowMs, event }: Moment,
-  { id, author, reading }: Line | Loose,
+  line: Line | Loose,
   later: readonly (Line | Loose)[],
 ): Verdict | undefined {
   const skewMs = reader.policy.maxClockSkewSeconds * 1_000;
-  const isAhead = (line: { readonly id: string; readonly reading: Reading }): boolean => {
-    const receivedMs = memory.receipts.get(line.id)?.atMs ?? nowMs;
-    const isHistorical = holding.historical.has(line.id);
-    return !isHistorical && (line.reading.timestampMs ?? 0) > receivedMs + skewMs;
-  };
-  if (!isAhead({ id, reading })) return undefined;
-  const rightFromMs = (reading.timestampMs ?? 0) - skewMs;
-  let beganMs = memory.clockWaitOf.get(id);
-  const endMs = (beganMs ?? nowMs) + CLOCK_WAIT_MS;
-  if (rightFromMs <= Math.min(nowMs, endMs)) return undefined;
-  if (beganMs !== undefined && nowMs >= endMs) return asVerdict("clock_skew", event);
-  if (later.some((line) => !isAhead(line))) return undefined;
-  if (beganMs === undefined) {
-    const latest = memory.clockWaits.get(author);
-    beganMs = latest === undefined || nowMs >= latest + CLOCK_WAITS_EVERY_MS ? nowMs : latest;
-    memory.clockWaits.set(author, beganMs);
-    memory.clockWaitOf.set(id, beganMs);
-    if (nowMs >= beganMs + CLOCK_WAIT_MS) return asVerdict("clock_skew", event);
-  }
-  return { is: "waits", for: "clock" };
+  const receivedMs = ({ id }: Line | Loose): number => memory.receipts.get(id)?.atMs ?? nowMs;
+  /** From when on our clock shows that it is not dated ahead. */
+  const rightFromMs = ({ id, reading }: Line | Loose): number =>
+    holding.historical.has(id) ? -Infinity : (reading.timestampMs ?? 0) - skewMs;
+  const endMs = receivedMs(line) + CLOCK_WAIT_MS;
+  if (rightFromMs(line) <= Math.min(nowMs, endMs)) return undefined;
+  const isFollowed = later.some(
+    (other) => receivedMs(other) < endMs && rightFromMs(other) <= receivedMs(other),
+  );
+  if (isFollowed) return undefined;
+  return nowMs < endMs ? { is: "waits", for: "clock" } : asVerdict("clock_skew", event);
 }
 
 /** Numbers 18 to 20 of next 2.4, and what becomes of a line that passes. */
