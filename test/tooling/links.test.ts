@@ -27,7 +27,7 @@ test("every relative link of every document leads somewhere", () => {
 
 /** A test may be named without its ending, and a source file by its folder alone. */
 const ENDINGS = ["", ".ts", ".test.ts", ".property.test.ts", ".long.test.ts"];
-const FOLDERS = ["", "src", "src/agent/intake", "test/support"];
+const FOLDERS = ["", "src", "src/agent/intake", "src/carriers", "test/support"];
 
 function isPathOfOurs(path: string): boolean {
   return FOLDERS.some((folder) =>
