@@ -87,7 +87,10 @@ export class CoreStorm {
   /** Nothing more happens: everybody reads, beats and closes for some hours. */
   async calm(): Promise<void> {
     this.told.push("calm");
-    for (const agent of this.wire.agents.values()) agent.die();
+    for (const agent of this.wire.agents.values()) {
+      if (this.#random() < 0.3) agent.die();
+      else agent.heal();
+    }
     for (let time = 0; time < 16; time += 1) await this.#settle(2, 100 * SECOND_MS);
     await this.#settle(4, HOUR_MS);
     for (const agent of this.wire.agents.values()) this.#lookAt(agent);

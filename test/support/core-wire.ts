@@ -161,6 +161,12 @@ export class CoreAgent {
     this.#process.fillAt(this.#process.steps + steps, count);
   }
 
+  /** Nothing more happens to the process. */
+  heal(): void {
+    this.#process.dieAt(Infinity);
+    this.#process.fillAt(Infinity, 0);
+  }
+
   /** The process dies now, and another one begins with what is on disk. */
   die(): void {
     this.#process.kill();
