@@ -276,6 +276,8 @@ class Taking {
   #junk: Charge = { bytes: 0, lines: 0 };
   #isFull = false;
   #hasMore = false;
+  /** Of authors whose lines were taken in one behind the other: the last of them. */
+  readonly #ends = new Map<string, ChainEnd & Pick<ChainPlace, "seq" | "id">>();
   #mail: number[] = [];
 
   constructor(store: Store, into: StoreWriter, by: Judging, nowMs: number) {
@@ -343,8 +345,9 @@ class Taking {
 
   takeChained(line: ChainedLine, isValid: boolean | undefined, { isLive }: Source): void {
     const { chains } = this.#store;
-    const end = isValid === true && this.#mayHold(line) ? chains.endBefore(line) : undefined;
+    const end = isValid === true && this.#mayHold(line) ? this.#endBefore(line) : undefined;
     if (end !== undefined) return this.#takeNext(line, isLive, end);
+    this.#ends.delete(line.author);
     const state = chains.stateOf(line);
     if (state === "linked" || state === "held") return this.#copy(line, isValid);
     if (state === "proven") {
@@ -362,6 +365,13 @@ class Taking {
     this.#proven(line, isLive, true);
   }
 
+  /** The line before, when it is the last of its author; what this transaction held itself is not asked for. */
+  #endBefore(line: ChainedLine): ChainEnd | undefined {
+    const known = this.#ends.get(line.author);
+    if (known !== undefined && known.seq === line.seq - 1 && known.id === line.prev) return known;
+    return this.#store.chains.endBefore(line);
+  }
+
   /** Of another wire, or with our name and not marked, it is not held. */
   #mayHold(line: ChainedLine): boolean {
     return line.isOfWire && (line.author !== this.#by.self || this.#isMarked(line));
@@ -372,6 +382,7 @@ class Taking {
     this.#nameKey(line);
     const receivedMs = this.#receivedMs(line, isLive, end);
     this.#holdAlone(line, { receivedMs, isLive, isVerified: true }, end);
+    this.#ends.set(line.author, { ...end, seq: line.seq, id: line.id, receivedMs });
   }
 
   /** A line that waits, and that a key which is known by now has signed. */
