@@ -221,6 +221,7 @@ create index line_unread on lines (delivered) where unread = 1;
 create index line_urgent on lines (urgent desc, delivered) where unread = 1;
 create index line_unread_of on lines (a, delivered) where unread = 1;
 create index line_mail_of on lines (a, delivered) where delivered is not null;
+create index line_mail_in on lines (t, delivered) where delivered is not null;
 create index line_unread_seq on lines (a, seq) where unread = 1;
 create index line_refused on lines (a, seq, n)
   where ours = 1 and named is null and verdict <> 'mail' and verdict <> 'passed';
