@@ -27,6 +27,8 @@ export const copilot: CodingTool = {
     const settings = scope === "local" ? "settings.local.json" : "settings.json";
     const [command, ...args] = commandOf(at, "mcp");
     const hook = { type: "command", command: hookLine(at), timeout: HOOK_SECONDS };
+    // Copilot adds this to each server of its own file when it changes one.
+    const tools = isUser ? { tools: ["*"] } : {};
     const skills = isUser ? join(user, "skills") : join(project, ".agents", "skills");
     return {
       edits: [
@@ -38,7 +40,7 @@ export const copilot: CodingTool = {
           })),
         }),
         jsonEdit(isUser ? join(user, "mcp-config.json") : join(project, ".mcp.json"), ownerOf(at), {
-          entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
+          entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args, ...tools } }],
         }),
         skillEdit(at, skills),
         blockEdit(isUser ? join(user, "copilot-instructions.md") : join(project, "AGENTS.md")),
