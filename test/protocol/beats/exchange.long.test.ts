@@ -161,13 +161,13 @@ test("beside one that lies and forks, two agents hold the same lines in the end"
     const names = ["forge", "scribe", "mason"];
     let loss = 0.3;
     const carriers = badCarriers(random, () => loss);
-    const wire = new Wire(names, (owner, reader, id) =>
+    const wire: Wire = new Wire(names, (owner, reader, id) =>
       owner === "mason" && hostile.shown.get(id)?.includes(reader) === false
         ? []
         : carriers(owner, reader, id),
     );
-    const mason = wire.agent("mason");
-    const hostile = new Hostile(mason, random);
+    const mason: Agent = wire.agent("mason");
+    const hostile: Hostile = new Hostile(mason, random);
     mason.isGone = true;
     const honest = wire.agents.filter((agent) => agent !== mason);
     for (let round = 0; round < 180; round += 1) {
