@@ -43,7 +43,7 @@ interface Segment {
 /** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
 const MOST_WAITING = 4_096;
 
-/** Lines of one author that revoke keys, so many count. */
+/** Of the lines of one author that may revoke keys and do not, so many are looked at again. */
 const MOST_REVOCATIONS = 64;
 
 /** The last of all lines that are held of an author: it is linked, and nothing of this author waits. */
@@ -494,14 +494,24 @@ export class Chains {
     this.#database.run("insert or ignore into revocations (n, a) values (?, ?)", n, a);
   }
 
-  /** The first such lines of an author, and whether each strikes now. */
-  revocations(author: string): { readonly n: number; readonly isInForce: boolean }[] {
-    const sql =
-      "select n, exists (select 1 from strikes where strikes.a = revocations.a and source = n) as force " +
-      `from revocations where ${OF} order by n limit ${MOST_REVOCATIONS}`;
-    return this.#database
-      .all(sql, author)
-      .map((row) => ({ n: Number(row["n"]), isInForce: row["force"] === 1 }));
+  /**
+   * Lines of an author that may revoke keys, and whether each strikes now: those that do, the newest of the
+   * others, and `fresh` ones.
+   */
+  revocations(
+    author: string,
+    fresh: readonly number[],
+  ): { readonly n: number; readonly isInForce: boolean }[] {
+    const a = this.#agent(author);
+    const newest = `select n from revocations where a = ? order by n desc limit ${MOST_REVOCATIONS}`;
+    const inForce =
+      "select distinct source as n from strikes where a = ? and source > 0 order by n";
+    const striking = this.#database.all(inForce, a).map((row) => Number(row["n"]));
+    const others = this.#database.all(newest, a).map((row) => Number(row["n"]));
+    const all = new Set([...striking, ...others, ...fresh]);
+    return [...all]
+      .toSorted((one, other) => one - other)
+      .map((n) => ({ n, isInForce: striking.includes(n) }));
   }
 
   /** As \`advance\`, as long as one line follows another and nothing is decided and nothing waits. */

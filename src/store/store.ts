@@ -128,6 +128,8 @@ const SELECT =
   "select lines.*, agents.name as author, threads.name as thread from lines " +
   "join agents using (a) join threads using (t)";
 const HEARTBEAT = "heartbeat";
+/** Lines behind one that is dated ahead, that are looked at. */
+const MOST_FOLLOWERS = 64;
 const DATED_AHEAD_MS = 5 * MINUTE_MS;
 
 /**
@@ -310,14 +312,27 @@ export class Store {
    * for one in no chain any such line that was taken in later.
    */
   isFollowedInTime(
-    { n, author, seq }: Pick<HeldLine, "n" | "author" | "seq">,
-    skewMs: number,
+    {
+      n,
+      author,
+      seq,
+      id,
+      receivedMs,
+    }: Pick<HeldLine, "n" | "author" | "seq" | "id" | "receivedMs">,
+    { skewMs, withinMs }: { readonly skewMs: number; readonly withinMs: number },
   ): boolean {
     const sql =
-      "select 1 from lines where a = (select a from agents where name = ?) and aside is null and " +
-      "(live = 0 or sent <= received + ?) and " +
-      (seq === null ? "seq is null and n > ? limit 1" : "seq > ? limit 1");
-    return this.#database.get(sql, author, skewMs, seq ?? n) !== undefined;
+      "select seq, id from lines where a = (select a from agents where name = ?) and aside is null and " +
+      "(live = 0 or sent <= received + ?) and received <= ? and " +
+      (seq === null ? "seq is null and n > ?" : "seq > ? order by seq") +
+      ` limit ${MOST_FOLLOWERS}`;
+    const until = receivedMs + withinMs;
+    const rows = this.#database.all(sql, author, skewMs, until, seq ?? n);
+    if (seq === null) return rows.length > 0;
+    return rows.some((row) => {
+      const follower = { author, seq: Number(row["seq"]), id: idText(row["id"]) };
+      return this.chains.descends(follower, { author, seq, id });
+    });
   }
 
   /** Whether an authentic line of a chain is held, or waits. */

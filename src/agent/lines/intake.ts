@@ -7,7 +7,12 @@ import {
   type LooseLine,
   type Problem,
 } from "../../protocol/admit/read-line.ts";
-import { verdictOf, type Circumstances, type Verdict } from "../../protocol/admit/verdict.ts";
+import {
+  SKEW_WAIT_MS,
+  verdictOf,
+  type Circumstances,
+  type Verdict,
+} from "../../protocol/admit/verdict.ts";
 import { field, textField } from "../../protocol/body.ts";
 import type { ChainEnd, FollowedRow, WaitingLine, Whole } from "../../store/chains.ts";
 import type { HeldLine, NewLine, Store, StoreWriter } from "../../store/store.ts";
@@ -267,6 +272,7 @@ class Taking {
   /** Lines that were taken in, as they were read and held. */
   readonly #read = new Map<number, { readonly line: AnyLine; readonly held: JudgedLine }>();
   readonly #touched = new Map<string, ChainPlace[]>();
+  readonly #revoking = new Map<string, readonly number[]>();
   readonly #left = new Set<string>();
   readonly #stopped = new Set<string>();
   /** Authors of live beats that say neither busy nor paused. */
@@ -586,9 +592,14 @@ class Taking {
     });
     this.#added(n, line, added);
     if (textField(line.body, "revokes") !== undefined && line.type === "correction")
-      this.#store.chains.noteRevocation(line.author, n);
+      this.#noteRevocation(line.author, n);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
     return places;
+  }
+
+  #noteRevocation(author: string, n: number): void {
+    this.#store.chains.noteRevocation(author, n);
+    this.#revoking.set(author, [...(this.#revoking.get(author) ?? []), n]);
   }
 
   /** Holds what waits and can be linked by now. */
@@ -635,10 +646,12 @@ class Taking {
    */
   #revoke(author: string): void {
     const { chains } = this.#store;
-    const revocations = chains.revocations(author).map((each) => ({
-      ...each,
-      revokes: this.#revocationIn(each.n),
-    }));
+    const revocations = chains
+      .revocations(author, this.#revoking.get(author) ?? [])
+      .map((each) => ({
+        ...each,
+        revokes: this.#revocationIn(each.n),
+      }));
     for (const { n, isInForce, revokes } of revocations) {
       if (revokes === undefined && isInForce) chains.unstrike(author, n);
       if (revokes !== undefined && !isInForce)
@@ -771,7 +784,9 @@ class Taking {
         this.#store.hasChain(author),
       // Only of one that is dated ahead anything follows from it.
       isFollowedInTime:
-        isLive && line.sentMs - skewMs > receivedMs && this.#store.isFollowedInTime(held, skewMs),
+        isLive &&
+        line.sentMs - skewMs > receivedMs &&
+        this.#store.isFollowedInTime(held, { skewMs, withinMs: SKEW_WAIT_MS }),
     };
   }
 

@@ -47,7 +47,7 @@ export type Verdict =
   | { readonly is: "waits"; readonly for: "operator" | "tier" | "key" | "clock" };
 
 /** A date ahead of our clock is waited for so long. */
-const SKEW_WAIT_MS = 15 * MINUTE_MS;
+export const SKEW_WAIT_MS = 15 * MINUTE_MS;
 
 /**
  * Whether a line of a branch that is followed, or one without number, is mail. The order of the questions is

@@ -290,8 +290,7 @@ const OPTIONS: RandomOptions = { acts: 35, hasOperator: true, hasLeaves: false }
 
 test("what a reader holds and delivers after each of many events", async () => {
   for (let seed = 1; seed <= amount(60, 90); seed += 1) {
-    const { reader: random, events } = randomReading(seed, OPTIONS);
-    const reader = { ...random, policy: { ...random.policy, maxClockSkewSeconds: 1e9 } };
+    const { reader, events } = randomReading(seed, OPTIONS);
     const expected = expectedOf(reader, events);
     const product = new Product(
       reader,
@@ -317,6 +316,8 @@ test("what a reader holds and delivers after each of many events", async () => {
       for (const [id, is] of Object.entries(said.lines))
         if (is === "waits" && wanted.lines[id] !== "mail") wanted.lines[id] = is;
         else if (is === "refused" && product.isLoose(id)) wanted.lines[id] = is;
+        // Struck or not followed only after it was refused for another reason.
+        else if (is.startsWith("refused") && wanted.lines[id] === "refused") wanted.lines[id] = is;
       expect({ seed, index, ...said }).toEqual({ seed, index, ...wanted });
     }
     product.store.close();
