@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { readWhole, type Disk } from "../storage/disk/disk.ts";
 import { programFolder, stateFolder, type Places } from "../storage/paths.ts";
-import { readRemoteUrl, type RemoteUrl } from "./git/remote-url.ts";
+import { readRemoteUrl, type RemoteUrl } from "../carriers/git/remote-url.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
 
 /** How a wire is shared with other machines, as its operator has said on this one. Private. Spec 5.2. */

@@ -7,7 +7,7 @@ import { wholeOf, type RemoteFiles } from "../../transport/copies/remote-files.t
 import { wireFiles, type WireFiles } from "../../transport/copies/wire-files.ts";
 import { openGit } from "../../transport/git/git-settings.ts";
 import { remoteTree } from "../../transport/git/remote-tree.ts";
-import { readRemoteUrl, type RemoteUrl } from "../../transport/git/remote-url.ts";
+import { readRemoteUrl, type RemoteUrl } from "../../carriers/git/remote-url.ts";
 import { openRepository } from "../../transport/git/repository.ts";
 import { type Git } from "../../transport/git/run-git.ts";
 import { EMPTY_TREE, type Tree } from "../../transport/git/tree.ts";

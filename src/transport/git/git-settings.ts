@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { TransportError } from "../port.ts";
-import type { RemoteUrl } from "./remote-url.ts";
+import type { RemoteUrl } from "../../carriers/git/remote-url.ts";
 import { gitIn, type Git, type GitPlace } from "./run-git.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 

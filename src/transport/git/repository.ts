@@ -4,7 +4,7 @@ import type { Change } from "../copies/changes.ts";
 import { commitInput, messageOf } from "./commit-input.ts";
 import { isBehind, isMissingBranch, isOtherFormat, remoteTrouble } from "./git-trouble.ts";
 import { ObjectReader } from "./object-reader.ts";
-import type { RemoteUrl } from "./remote-url.ts";
+import type { RemoteUrl } from "../../carriers/git/remote-url.ts";
 import { GitFailed, type Git } from "./run-git.ts";
 import { readTree, type Tree } from "./tree.ts";
 
