@@ -42,6 +42,9 @@ interface Segment {
 
 /** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
 const MOST_WAITING = 4_096;
+/** Of those that anybody may have written fewer and shorter ones: 16 MiB of one author. */
+const MOST_UNPROVEN = 1_024;
+const MOST_UNPROVEN_BYTES = 16 * 1024;
 
 /** Of the lines of one author that may revoke keys and do not, so many are looked at again. */
 const MOST_REVOCATIONS = 64;
@@ -231,9 +234,11 @@ export class Chains {
     const count = "select count(*) as count from waiting where a = ? and proven = ?";
     const row = this.#database.get("select waiting from chains where a = ?", a);
     // Most chains have few that wait: no need to count.
+    const most = line.isProven ? MOST_WAITING : MOST_UNPROVEN;
     const isFull =
-      Number(row?.["waiting"]) >= MOST_WAITING &&
-      Number(this.#database.get(count, a, proven)?.["count"]) >= MOST_WAITING;
+      (!line.isProven && line.bytes.length > MOST_UNPROVEN_BYTES) ||
+      (Number(row?.["waiting"]) >= most &&
+        Number(this.#database.get(count, a, proven)?.["count"]) >= most);
     if (isFull && this.stateOf(line) === undefined) return false;
     const { changes } = this.#database.run(
       "insert or ignore into waiting (a, seq, id, prev, proven, key, verified, received, live, bytes) " +
@@ -381,13 +386,6 @@ export class Chains {
       "order by seq, id limit 1";
     const prev = this.#database.get(sql, a)?.["prev"] ?? null;
     return prev === null ? undefined : idText(prev);
-  }
-
-  /** Lines that are proven and not linked, by number. */
-  proven(author: string): WaitingLine[] {
-    return this.#database
-      .all(`select * from waiting where ${OF} and proven = 1 order by seq, id`, author)
-      .map((row) => waitingLine(author, row));
   }
 
   /** Lines that one of these keys may prove. */

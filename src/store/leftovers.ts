@@ -4,8 +4,8 @@ import type { Database } from "./database.ts";
 export interface Leftover {
   readonly carrier: string;
   readonly author: string;
-  /** Why it was read last; null: not again since. */
-  readonly reason: string | null;
+  /** What was known of its author when it was read last. */
+  readonly reason: string;
 }
 
 /** Where lines were left that found no room. Spec of the next wire, 1.9. */
@@ -16,9 +16,10 @@ export class Leftovers {
     this.#database = database;
   }
 
-  add(carrier: string, author: string): void {
-    const sql = "insert or ignore into leftovers (carrier, author) values (?, ?)";
-    this.#database.run(sql, carrier, author);
+  /** One that is there keeps its reason. */
+  add({ carrier, author, reason }: Leftover): void {
+    const sql = "insert or ignore into leftovers (carrier, author, reason) values (?, ?, ?)";
+    this.#database.run(sql, carrier, author, reason);
   }
 
   setReason(carrier: string, author: string, reason: string): void {
@@ -32,7 +33,7 @@ export class Leftovers {
       .map((row) => ({
         carrier: String(row["carrier"]),
         author: String(row["author"]),
-        reason: row["reason"] === null ? null : String(row["reason"]),
+        reason: String(row["reason"]),
       }));
   }
 }

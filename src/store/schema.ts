@@ -303,7 +303,7 @@ create table named_keys (
   author text, key_id text, key blob not null, primary key (author, key_id)
 ) without rowid, strict;
 create table leftovers (
-  carrier text, author text, reason text, primary key (carrier, author)
+  carrier text, author text, reason text not null, primary key (carrier, author)
 ) without rowid, strict;
 create table unread (
   a integer primary key, count integer not null, urgent integer not null, last integer not null

@@ -63,12 +63,6 @@ export class Allowances {
     return isLeft;
   }
 
-  /** When an author has a token again: monotonic ms. */
-  tokenMs(author: string, at: Rate): number {
-    const { tokens } = this.#filled(author, at);
-    return at.monoMs + Math.max(0, Math.ceil(((1 - tokens) * MINUTE_MS) / at.perMinute));
-  }
-
   /** What may be read now of an owner's carriers; undefined: nothing, before the day or the minute is over. */
   budget(owner: string, isLive: boolean, { wallMs, monoMs }: Moment): ReadBudget | undefined {
     if (!isLive) return BACKLOG;

@@ -126,7 +126,8 @@ export class CarrierReading {
         const found = this.#intake.take(into, checked, source, at.by, wallMs);
         at.fold(into, found);
         if (!found.isFull && read.cursor !== undefined) into.setCursor(key, read.cursor);
-        for (const author of found.left) this.#store.leftovers.add(key, author);
+        for (const author of found.left)
+          this.#store.leftovers.add({ carrier: key, author, reason: this.#known(author, at.by) });
         return found;
       });
       this.#charge(owner, checked, taken, at);
@@ -146,16 +147,21 @@ export class CarrierReading {
    * once for each reason. Spec of the next wire, 1.9.
    */
   #readAgain(by: Judging): void {
-    const { leftovers, chains } = this.#store;
+    const { leftovers } = this.#store;
     for (const { carrier, author, reason } of leftovers.all()) {
-      const keys = by.believed(author).keys.map(({ keyId }) => keyId);
-      const now = [chains.lacking(author) ?? "", ...keys].join(" ");
+      const now = this.#known(author, by);
       if (now === reason) continue;
       this.#store.write((into) => {
-        if (reason !== null) into.dropCursor(carrier);
+        into.dropCursor(carrier);
         leftovers.setReason(carrier, author, now);
       });
     }
+  }
+
+  /** What may prove lines of an author: a line that lacks the one before it, and the keys that are pinned. */
+  #known(author: string, by: Judging): string {
+    const keys = by.believed(author).keys.map(({ keyId }) => keyId);
+    return [this.#store.chains.lacking(author) ?? "", ...keys].join(" ");
   }
 
   /** Lines that wait: for a key that is known by now, for a line, or for the time. */

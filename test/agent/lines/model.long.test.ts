@@ -39,7 +39,8 @@ type Found = Extract<ReaderEvent, { kind: "found" }>;
 
 /** The product, driven by the events of the model. */
 class Product {
-  readonly store = new Store(Database.open(":memory:"));
+  readonly #database = Database.open(":memory:");
+  readonly store = new Store(this.#database);
   readonly #intake = new Intake(this.store, (items) => Promise.resolve(verifyEach(items)));
   readonly #standings = new Map<string, Standing>();
   readonly #found: Found[] = [];
@@ -62,6 +63,15 @@ class Product {
     if (event.kind === "pin" || event.kind === "verify")
       for (const found of this.#found) await this.#read(found, event.atMs);
     await this.#settle(event.atMs);
+  }
+
+  /** Lines that are proven and not linked. */
+  proven(author: string): { readonly id: string; readonly bytes: Uint8Array }[] {
+    const sql =
+      "select lower(hex(id)) as id, bytes from waiting join agents using (a) where name = ? and proven = 1 order by seq, id";
+    return this.#database
+      .all(sql, author)
+      .map(({ id, bytes }) => ({ id: String(id), bytes: bytes as Uint8Array }));
   }
 
   isLoose(id: string): boolean {
@@ -243,7 +253,8 @@ function expectedState(
   };
 }
 
-function productState({ store }: Product, self: string): State {
+function productState(product: Product, self: string): State {
+  const { store } = product;
   const held = store.lines({ after: 0, limit: 10_000 });
   const authors = [
     ...new Set([
@@ -256,7 +267,7 @@ function productState({ store }: Product, self: string): State {
     .flatMap((author) => {
       const of = held.filter((line) => line.author === author && line.seq !== null);
       const linked = of.filter(({ branch }) => branch !== null);
-      const waiting = store.chains.proven(author).map(({ id }) => id);
+      const waiting = product.proven(author).map(({ id }) => id);
       const unlinked = of.filter(({ branch }) => branch === null).map(({ id }) => id);
       if (of.length + waiting.length === 0) return [];
       const { seq, fork } = store.chains.whole(author);
@@ -277,7 +288,7 @@ function productState({ store }: Product, self: string): State {
     .map(({ id, verdict }) => [id, told(verdict)]);
   const waiting = authors
     .filter((author) => author !== self)
-    .flatMap((author) => store.chains.proven(author))
+    .flatMap((author) => product.proven(author))
     .filter(({ bytes }) => !isStateLine(bytes))
     .map(({ id }) => [id, "waits"]);
   return {
