@@ -154,6 +154,7 @@ export class Core {
       by: this.#judging,
       now: () => ({ wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
       fold: (into, taken) => {
+        this.own.noteForeign(into, taken.foreign);
         this.#fold(into, taken.lines);
         this.#close(into, new Set(taken.lines.flatMap((n) => this.store.line(n)?.thread ?? [])));
       },

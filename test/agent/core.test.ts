@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import type { Draft } from "../../src/wire/compose.ts";
+import { composeLine, nextTimestamp, type Draft } from "../../src/wire/compose.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { placeJson } from "../../src/wire/places.ts";
-import { CoreWire } from "../support/core-wire.ts";
+import { corePlace, CoreWire } from "../support/core-wire.ts";
 
 // Agents on one wire over real files: lines go out, come in, are answered, and what was agreed is closed.
 
@@ -146,4 +146,29 @@ test("a lost store is rebuilt from the carriers, and nothing is signed before ou
   expect(wire.agent("forge").mail).toEqual(["two"]);
   expect(wire.agent("scribe").mail).toEqual(["one", "three"]);
   expect(wire.agent("scribe").core.store.chains.whole("forge").fork).toBeNull();
+});
+
+test("a line of our key above our mark stops all signing, also after a restart", async () => {
+  const wire = new CoreWire(root, ["forge", "scribe", "ann"]);
+  await wire.settle();
+  wire.agent("forge").say("one");
+  await wire.settle();
+  const { signer, wireId, version } = corePlace("forge", wire.names);
+  const { seq, id } = wire.agent("forge").core.store.chains.whole("forge");
+  const head = id === null ? undefined : { seq, id };
+  const timestamp = nextTimestamp(wire.nowMs, 0, undefined);
+  const stolen = composeLine(
+    { to: ["scribe"], type: "ship", subject: "stolen", body: "" },
+    { timestamp, wireId, version, head },
+    signer,
+  );
+  const log = join(wire.dir, "outbox", "forge.jsonl");
+  appendFileSync(log, `${Buffer.from(stolen.line).toString()}\n`);
+  await wire.settle();
+  const hello: Draft = { to: ["scribe"], type: "status", subject: "two", body: "" };
+  const inUse = { is: "not ready", readiness: { is: "in use", at: seq + 1 } };
+  expect(wire.agent("forge").core.send([hello])).toEqual(inUse);
+  wire.agent("forge").restart();
+  await wire.settle();
+  expect(wire.agent("forge").core.send([hello])).toEqual(inUse);
 });

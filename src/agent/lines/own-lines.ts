@@ -1,7 +1,7 @@
 import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import type { OwnChain } from "../../carriers/publisher.ts";
 import { composeLine, composeLoose, nextTimestamp, type Draft } from "../../wire/compose.ts";
-import { placesNamed, type Place } from "../../wire/places.ts";
+import { placesNamed, type ChainPlace, type Place } from "../../wire/places.ts";
 import type { Signer } from "../../wire/signature.ts";
 import type { Mark } from "./mark.ts";
 import { newLine } from "./new-line.ts";
@@ -25,11 +25,13 @@ export type Readiness =
   | { readonly is: "unmarked" }
   /** Lines of ours up to the mark are missing: they are adopted from our carriers, or wanted. */
   | { readonly is: "behind"; readonly whole: number; readonly mark: number }
-  /** Our chain is another one than that of the mark, or it is forked: the key is in use elsewhere. */
+  /** Lines of ours lie above the mark or on another branch, or our chain is forked: the key is in use elsewhere. */
   | { readonly is: "in use"; readonly at: number };
 
 /** Closes of asks that are judged with one line of ours: it may be one. */
 const MOST_JUDGED = 16;
+/** In `meta`: the first line with our signature that we have not signed, as a place. */
+const FOREIGN = "foreign_line";
 
 /**
  * Our own chain: the store is the log. A line is signed, held and committed in one transaction, and published
@@ -48,11 +50,28 @@ export class OwnLines {
     if (mark === undefined) return { is: "unmarked" };
     const { seq, fork } = this.#store.chains.whole(this.#self);
     if (fork !== null) return { is: "in use", at: fork };
+    const foreign = this.#foreign();
+    if (foreign !== undefined) return { is: "in use", at: foreign.seq };
     if (seq < mark.seq) return { is: "behind", whole: seq, mark: mark.seq };
     const isOurs =
       mark.id === null ||
       this.#store.chains.stateOf({ author: this.#self, seq: mark.seq, id: mark.id }) === "linked";
     return isOurs ? { is: "ready" } : { is: "in use", at: mark.seq };
+  }
+
+  /** Lines with our signature above the mark: until they are adopted, nothing is signed. Spec of the next wire, 1.6. */
+  noteForeign(into: StoreWriter, places: readonly ChainPlace[]): void {
+    const [first] = places;
+    if (first === undefined || this.#foreign() !== undefined) return;
+    into.setMeta(FOREIGN, JSON.stringify([first.seq, first.id]));
+  }
+
+  #foreign(): ChainPlace | undefined {
+    const text = this.#store.meta(FOREIGN);
+    if (text === undefined) return undefined;
+    const [seq, id] = JSON.parse(text) as [number, string];
+    const place = { author: this.#self, seq, id };
+    return this.#store.chains.stateOf(place) === "linked" ? undefined : place;
   }
 
   /** A place that a draft names and that is not held: nothing is signed that names one. Spec of the next wire, 1.6. */
