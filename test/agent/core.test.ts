@@ -165,7 +165,7 @@ test("a line of our key above our mark stops all signing, also after a restart",
   const log = join(wire.dir, "outbox", "forge.jsonl");
   appendFileSync(log, `${Buffer.from(stolen.line).toString()}\n`);
   await wire.settle();
-  const hello: Draft = { to: ["scribe"], type: "status", subject: "two", body: "" };
+  const hello: Draft = { to: ["scribe"], type: "ship", subject: "two", body: "" };
   const inUse = { is: "not ready", readiness: { is: "in use", at: seq + 1 } };
   expect(wire.agent("forge").core.send([hello])).toEqual(inUse);
   wire.agent("forge").restart();
