@@ -15,7 +15,7 @@ const plant = plantedHere();
  * lane, which is `npm test`: they need no build, and no file takes more than about a second of CPU.
  */
 const LONG = [
-  "test/{e2e,faults,fuzz,service,transport,work-counts}/**/*.test.ts",
+  "test/{e2e,faults,fuzz,scenes,service,work-counts}/**/*.test.ts",
   "test/**/*.long.test.ts",
 ];
 

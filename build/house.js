@@ -1,9 +1,33 @@
-// `npm run house`: prints the lines of each room of `src`, and fails when they exceed the budget.
+// `npm run house`: prints the lines of each room of `src` beside its budget, and fails above one.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 
-/** Lines of `src` in all, while a new foundation is built beside the old one, which then goes. */
-const BUDGET = 108_000;
+/** Lines of each room at most. A room that is not listed has none. */
+const BUDGETS = {
+  ".": 150,
+  wire: 2_700,
+  trust: 2_600,
+  protocol: 4_600,
+  storage: 3_400,
+  store: 6_300,
+  carriers: 4_400,
+  agent: 12_000,
+  workers: 250,
+  api: 1_400,
+  client: 700,
+  daemon: 3_400,
+  framing: 700,
+  sending: 1_700,
+  setup: 6_200,
+  library: 300,
+  collab: 3_000,
+  plans: 4_100,
+  skills: 2_700,
+  agents: 5_200,
+  cli: 15_400,
+};
+/** Less than all rooms together: what one room gains another gives. */
+const TOTAL = 80_000;
 
 const rooms = new Map();
 for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {
@@ -16,10 +40,15 @@ for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {
 let total = 0;
 for (const [room, lines] of [...rooms].sort(([, a], [, b]) => b - a)) {
   total += lines;
-  console.log(`${room.padEnd(12)} ${String(lines).padStart(7)}`);
+  report(room, lines, BUDGETS[room] ?? 0);
 }
-console.log(`${"src".padEnd(12)} ${String(total).padStart(7)} of ${BUDGET}`);
-if (total > BUDGET) {
-  console.error(`src is ${total - BUDGET} lines over its budget: delete what is no longer needed.`);
+report("src", total, TOTAL);
+
+function report(room, lines, budget) {
+  console.log(`${room.padEnd(12)} ${String(lines).padStart(7)} of ${String(budget).padStart(7)}`);
+  if (lines <= budget) return;
+  console.error(
+    `${room} is ${lines - budget} lines over its budget: delete what is no longer needed.`,
+  );
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-/** The library's face. Importing it does nothing. Spec 4.5. */
+/** The library's face. Importing it does nothing. Spec 8.7. */
 export { JsonDouble, fromPlain, parseObject, toPlain } from "./wire/json/json.ts";
 export type { JsonObject, JsonValue } from "./wire/json/json.ts";
 export { canonicalBytes, eventId, V30_OMIT, V31_OMIT } from "./wire/canonical.ts";

@@ -51,7 +51,7 @@ export function openRawVerify(wire: Wire, engine: Engine): RawVerify {
 /** For each log what is signed, and the signatures. */
 function packLogs(wire: Wire): Packed[] {
   return wire.peers.map((peer) => {
-    const lines = readFileSync(wire.logOf(peer).path, "utf8").trimEnd().split("\n");
+    const lines = readFileSync(wire.carrierOf(peer), "utf8").trimEnd().split("\n");
     const items = new Uint8Array(new SharedArrayBuffer(lines.length * ITEM_BYTES));
     for (const [at, line] of lines.entries()) {
       const fields = JSON.parse(line) as { event_id: string; signature: string };

@@ -110,7 +110,7 @@ const NO_LIBSODIUM = 3;
 function pythonPeer(wire: KeptWire): Side | undefined {
   const logs = wire.peers.map((peer) => {
     const key = Buffer.from(wire.place(peer).identity.publicKey).toString("hex");
-    return `${key}=${wire.logOf(peer).path}`;
+    return `${key}=${wire.carrierOf(peer)}`;
   });
   const script = join(checkout, "bench", "baseline", "python-peer.py");
   const [command = "", ...args] = onOneCore(["python3", script, ...logs]);

@@ -73,7 +73,6 @@ async function beatsOfAgent(wire: Wire): Promise<Beat[]> {
     await until(HEADS_DOWN_HOURS);
     await agent.setStatus({ headsDown: false });
     await until(HOURS);
-    await agent.sync();
   } finally {
     agent.close();
   }
@@ -86,9 +85,7 @@ async function afterRound(agent: Agent, nowMs: number): Promise<number> {
 }
 
 function beatsIn(wire: Wire): Beat[] {
-  const { layout } = wire.place(READER);
-  const own = [...layout.logs.values()].find(({ owner }) => owner === READER)!;
-  const lines = readFileSync(`${wire.dir}/${own.path}`, "utf8").trimEnd().split("\n");
+  const lines = readFileSync(wire.carrierOf(READER), "utf8").trimEnd().split("\n");
   return lines.flatMap((line) => {
     const { type, timestamp, body } = JSON.parse(line) as {
       type: string;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { MembersView, ProposalView } from "../../src/api/views.ts";
+import type { ProposalView } from "../../src/api/views.ts";
 import type { Client, SendAnswer } from "../../src/api/client.ts";
 import { amount, type Plan } from "../plan.ts";
 import { rowOf, sum, type Row, type Side } from "../row.ts";
@@ -116,7 +116,6 @@ class MemberBench {
   async change(leaves: string): Promise<void> {
     await this.#end(leaves);
     await this.#command(leaves, "leave", ...YES);
-    await this.#acceptByAll();
     const { messages } = await this.#json<SendAnswer>(READER, "member", "add", NEWCOMER);
     const id = messages[0]?.event_id ?? "";
     for (const handle of this.#present.filter((each) => each !== READER)) {
@@ -126,7 +125,6 @@ class MemberBench {
       const proposals = await this.#json<ProposalView[]>(READER, "proposals");
       return proposals.some((each) => each.proposal_id === id && each.status === "ratified");
     });
-    await this.#acceptByAll();
     await this.#command(NEWCOMER, "join", "--me", NEWCOMER, "--accept-wire-trust");
     await this.start(NEWCOMER);
     for (const handle of this.#present.filter((each) => each !== NEWCOMER)) {
@@ -154,16 +152,6 @@ class MemberBench {
     this.#endedMs += daemon === undefined ? 0 : (cpuMsOf(daemon.pid) ?? Number.NaN);
     await daemon?.stop();
     this.#daemons.delete(handle);
-  }
-
-  async #acceptByAll(): Promise<void> {
-    for (const handle of this.#present) {
-      await this.#until(async () => {
-        const { changes } = await this.#json<MembersView>(handle, "member", "list");
-        return changes.some(({ due }) => due);
-      });
-      await this.#command(handle, "member", "accept", ...YES);
-    }
   }
 
   /** The newcomer's operator and that one compare digits. */

@@ -19,7 +19,6 @@ try {
     await agent.lockIdentity(1_000);
     while (await agent.tick());
   });
-  await agent.sync();
   const { unread } = await agent.view("status", undefined);
   if (unread !== Number(lines)) throw new Error(`${unread} of ${lines} lines were routed`);
   process.stdout.write(`${JSON.stringify(took)}\n`);

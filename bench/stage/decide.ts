@@ -27,7 +27,6 @@ try {
     fold.wallMs += wallMs;
     fold.cpuMs += cpuMs;
   }
-  await agent.sync();
   const { in_force: inForce } = await agent.view("decisions", {});
   if (inForce.length !== wire.decisions) {
     throw new Error(`${inForce.length} of ${wire.decisions} decisions are in force`);
@@ -46,7 +45,7 @@ async function rounds(): Promise<void> {
   while (await agent.tick());
 }
 
-/** We propose, the peer agrees, our beat ratifies, and we record it. */
+/** We propose, the peer agrees, we close and record it. */
 async function record(): Promise<void> {
   const body = { required: [PEER], decision: "one more" };
   const [answer] = await agent.send([
@@ -57,7 +56,12 @@ async function record(): Promise<void> {
   await rounds();
   const author = openLogAuthor(wire, PEER);
   const before = sizeOf(decisionsPath(wire));
-  const ack = { to: [READER], type: "ack", subject: "ack", body: { acks: sent.event_id } };
+  const ack = {
+    to: [READER],
+    type: "ack",
+    subject: "ack",
+    body: { acks: sent.place, approve: true },
+  };
   author.append([author.next(Date.now() * 1_000, { ...ack, correlationId: sent.correlation_id })]);
   const endMs = performance.now() + LIMIT_MS;
   while (sizeOf(decisionsPath(wire)) === before) {

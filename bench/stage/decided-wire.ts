@@ -9,19 +9,18 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { decisionOf, slug } from "../../src/protocol/decisions/record/decision-record.ts";
+import type { UnsignedDecision } from "../../src/protocol/asks/record.ts";
 import { signFields } from "../../src/wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { formatMicros } from "../../src/wire/timestamp.ts";
 import { fastSigner, openLogAuthor, type LogAuthor, type SignedLine } from "./log-author.ts";
 import { keptFolder, openWireIn, PEER, peerNames, READER, type Wire } from "./wire.ts";
 
-/** So many are proposed, acked, ratified and recorded together: fewer than an agent waits for. */
+/** So many are proposed, acked, closed and recorded together: fewer than an agent holds open. */
 const PER_STEP = 500;
 const HOUR_MICROS = 3_600_000_000;
-const HOUR_MS = 3_600_000;
 
-/** A wire on which a peer proposes, another one agrees, and the first records: step by step. */
+/** A wire on which a peer proposes, another one agrees, and the first closes and records: step by step. */
 export interface DecidedWire extends Wire {
   readonly decisions: number;
   readonly steps: number;
@@ -54,7 +53,7 @@ export function keepDecidedWire(decisions: number): DecidedWire {
 }
 
 function decidedWire(wire: Wire, decisions: number, steps: number): DecidedWire {
-  const files = [...wire.peers.map((peer) => wire.logOf(peer).path), decisionsPath(wire)];
+  const files = [...wire.peers.map((peer) => wire.carrierOf(peer)), decisionsPath(wire)];
   return {
     ...wire,
     decisions,
@@ -62,7 +61,7 @@ function decidedWire(wire: Wire, decisions: number, steps: number): DecidedWire 
     reset() {
       rmSync(wire.home, { recursive: true, force: true });
       cpSync(join(wire.folder, "fresh"), wire.home, { recursive: true });
-      for (const path of [...files, wire.logOf(READER).path]) {
+      for (const path of [...files, wire.carrierOf(READER)]) {
         writeFileSync(path, "", { flag: "a" });
         truncateSync(path, 0);
       }
@@ -99,47 +98,48 @@ function writeStep(
       ...{ body: { required: [partyName], decision: `${correlationId} is so` }, correlationId },
     }),
   );
-  const acks = proposals.map(({ id }, at) =>
+  const acks = proposals.map(({ seq, id }, at) =>
     party.next(micros + PER_STEP + at, {
       ...{ to: [PEER], type: "ack", subject: "ack" },
-      ...{ body: { acks: id }, correlationId: threads[at]! },
+      ...{ body: { acks: [PEER, seq, id], approve: true }, correlationId: threads[at]! },
     }),
   );
-  const beatMicros = micros + 2 * PER_STEP;
-  const beat = proposer.next(beatMicros, beatFields(partyName, acks, step));
-  const signer = fastSigner(wire, PEER);
-  const records = proposals.map(({ id }, at) => {
-    const subject = threads[at]!;
-    const decision = decisionOf(
-      {
-        ...{ decisionId: `${slug(subject)}-${id.slice(0, 8)}`, decision: `${subject} is so` },
-        ...{ refs: [], affectedDomains: [], domainOwners: [], supersedes: null },
-      },
-      {
-        ...{ proposalId: id, correlationId: subject, proposer: PEER, required: [partyName] },
-        ...{ ackIds: [acks[at]!.id], by: beat.id, at: formatMicros(beatMicros) },
-      },
-      PEER,
-    );
-    const { line } = signFields(fromPlain(decision) as JsonObject, signer);
-    return { bytes: Buffer.concat([line, Buffer.from("\n")]), id };
+  const closeMicros = micros + 2 * PER_STEP;
+  const last = acks.at(-1)!;
+  const closes = proposals.map(({ seq, id }, at) => {
+    const ack = acks[at]!;
+    const entry = { by: partyName, ack: [ack.seq, ack.id], at: [last.seq, last.id] };
+    const decides = [PEER, seq, id];
+    return proposer.next(closeMicros + at, {
+      ...{ to: [partyName], type: "correction", subject: "agreed" },
+      body: { decides, outcome: "approved", answers: [entry], reason: "agreed by all" },
+      correlationId: threads[at]!,
+    });
   });
-  const parts = { proposals: [...proposals, beat], acks, records };
-  for (const part of PARTS) {
-    writeFileSync(partPath(wire, part, step), Buffer.concat(parts[part].map(({ bytes }) => bytes)));
-  }
+  const signer = fastSigner(wire, PEER);
+  const records = proposals.map(({ seq, id }, at) => {
+    const [thread, ack, close] = [threads[at]!, acks[at]!, closes[at]!];
+    const decision: UnsignedDecision = {
+      decision_id: `${thread.replace(" ", "-")}-${id.slice(0, 8)}`,
+      ratified_at: formatMicros(closeMicros + at),
+      ...{ proposer: PEER, acked_by: [PEER, partyName], decision: `${thread} is so` },
+      ...{ canonical: true, refs: [], affected_domains: [], domain_owners: {} },
+      correlation_id: thread,
+      proposal: [PEER, seq, id],
+      acks: [[partyName, ack.seq, ack.id]],
+      close: [PEER, close.seq, close.id],
+      ...{ supersedes: null, recorded_by: PEER },
+    };
+    const { line } = signFields(fromPlain(decision) as JsonObject, signer);
+    return Buffer.concat([line, Buffer.from("\n")]);
+  });
+  const write = (part: (typeof PARTS)[number], lines: readonly Uint8Array[]): void =>
+    writeFileSync(partPath(wire, part, step), Buffer.concat(lines));
+  write("proposals", bytesOf([...proposals, ...closes]));
+  write("acks", bytesOf(acks));
+  write("records", records);
 }
 
-/** The proposer has read all acks so far: that ratifies what they ack. */
-function beatFields(party: string, acks: readonly SignedLine[], step: number) {
-  const lines = step * PER_STEP + acks.length;
-  const head = { lines, seq: lines, event_id: acks.at(-1)!.id, read_lines: lines, refused: [] };
-  return {
-    ...{ to: ["*"], type: "heartbeat", subject: "alive" },
-    body: {
-      ...{ wakeup_count: step, state: "working", inbox_unread_count: 0, tier: "T1_active" },
-      next_eta: new Date(Date.now() + HOUR_MS).toISOString(),
-      heads: { [party]: head },
-    },
-  };
+function bytesOf(lines: readonly SignedLine[]): Uint8Array[] {
+  return lines.map(({ bytes }) => bytes);
 }

@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openAgent } from "../../src/agent/agent.ts";
-import { lastLine } from "./last-line.ts";
+import { sum } from "../row.ts";
 import { openLogAuthor, type SignedLine } from "./log-author.ts";
 import { checkout, pause, type Running } from "./processes.ts";
-import { openWireIn, PEER, peerNames, READER, keptFolder, type Wire } from "./wire.ts";
+import { openWireIn, peerNames, READER, keptFolder, type Wire } from "./wire.ts";
 
 /** How many bytes a line has, in every row. */
 export const LINE_BYTES = 600;
@@ -26,12 +26,12 @@ const LINES_AT_ONCE = 8_000;
 const HOUR_MICROS = 3_600_000_000;
 const LOOK_AGAIN_MS = 250;
 
-/** A wire whose logs 8 peers have filled, kept between runs: making it can take minutes. */
+/** A wire whose carriers 8 peers have filled, kept between runs: making it can take minutes. */
 export interface KeptWire extends Wire {
   readonly lines: number;
-  /** The reader's home and its own log as before it took in the first of these lines. */
+  /** The reader's home and its own carrier as before it took in the first of these lines. */
   reset(): void;
-  /** A daemon that was started has taken in all of it: its heartbeat says so. */
+  /** A daemon that was started has taken in all of it: its heartbeats say so. */
   untilTakenIn(): Promise<void>;
   /** A daemon takes in all of it from the beginning; `look` is told of it before it ends. */
   takeIn(look?: (daemon: Running) => Promise<void>): Promise<void>;
@@ -40,8 +40,8 @@ export interface KeptWire extends Wire {
 }
 
 /**
- * Each line is signed and chained, has 600 B and is for the reader. `followed`: the reader's journal
- * has begun when the logs were empty, so that the lines are no history to it.
+ * Each line is signed and chained, has 600 B and is for the reader. `followed`: the reader has
+ * begun when the carriers were empty, so that the lines are no history to it.
  */
 export async function keepWire(lines: number, how: "followed" | "history"): Promise<KeptWire> {
   const folder = keptFolder(`${how}-${lines}`);
@@ -53,18 +53,17 @@ export async function keepWire(lines: number, how: "followed" | "history"): Prom
     if (how === "followed") await follow(wire);
     cpSync(wire.home, join(folder, "fresh"), { recursive: true });
     writeLines(wire, lines);
-    writeFileSync(complete, String(statSync(wire.logOf(READER).path).size));
+    writeFileSync(complete, String(statSync(wire.carrierOf(READER)).size));
   }
   return keptWire(wire, lines);
 }
 
-/** The reader looks at its logs once, while there is nothing in them. */
+/** The reader looks at the carriers once, while there is nothing in them. */
 async function follow({ world, dir }: Wire): Promise<void> {
   const agent = openAgent(world, { wireDir: dir, handle: READER });
   try {
     await agent.lockIdentity(1_000);
     while (await agent.tick());
-    await agent.sync();
   } finally {
     agent.close();
   }
@@ -87,7 +86,7 @@ function writeLines(wire: Wire, lines: number): void {
 
 function keptWire(wire: Wire, lines: number): KeptWire {
   const { folder } = wire;
-  const own = wire.logOf(READER).path;
+  const own = wire.carrierOf(READER);
   const takenBy = join(folder, "taken-in-by");
   const ownBytes = Number(readFileSync(join(folder, "complete"), "utf8"));
 
@@ -99,7 +98,7 @@ function keptWire(wire: Wire, lines: number): KeptWire {
   }
 
   async function untilTakenIn(): Promise<void> {
-    while (coveredLines(own) < lines) await pause(LOOK_AGAIN_MS);
+    while (linesTakenIn(own) < lines) await pause(LOOK_AGAIN_MS);
   }
 
   async function takeIn(look?: (daemon: Running) => Promise<void>): Promise<void> {
@@ -123,13 +122,18 @@ function keptWire(wire: Wire, lines: number): KeptWire {
   };
 }
 
-/** How many lines of its peers the last heartbeat in that log covers. */
-function coveredLines(path: string): number {
-  const last = lastLine(path);
-  if (last === undefined) return 0;
-  const { body } = JSON.parse(last) as { body?: { heads?: Record<string, { lines?: number }> } };
-  const heads = Object.entries(body?.heads ?? {}).filter(([log]) => log.startsWith(PEER));
-  return heads.reduce((total, [, head]) => total + (head.lines ?? 0), 0);
+/** How many lines of its peers the reader has taken in, by the heads of its heartbeats in that file. */
+function linesTakenIn(path: string): number {
+  if (!existsSync(path)) return 0;
+  const heads = new Map<string, number>();
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  for (const line of lines) {
+    const { body } = JSON.parse(line) as {
+      body?: { heads?: Record<string, [number, ...unknown[]]> };
+    };
+    for (const [author, [seq]] of Object.entries(body?.heads ?? {})) heads.set(author, seq);
+  }
+  return sum([...heads.values()]);
 }
 
 /** Private files are made by the program that is measured: another build makes them again. */

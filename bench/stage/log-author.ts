@@ -10,6 +10,7 @@ import { READER, type Wire } from "./wire.ts";
 /** One line that is not written yet, with its newline. */
 export interface SignedLine {
   readonly bytes: Uint8Array;
+  readonly seq: number;
   readonly id: string;
 }
 
@@ -22,7 +23,7 @@ export interface LineFields {
   readonly ackRequired?: boolean;
 }
 
-/** Writes an agent's log without a daemon: the same bytes as the product's, several times faster. */
+/** Writes an agent's chain without a daemon: the same bytes as the product's, several times faster. */
 export interface LogAuthor {
   readonly path: string;
   /** The next line of the chain. */
@@ -36,16 +37,17 @@ const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 const TEXT = "all tests pass on main; ".repeat(99);
 const NEWLINE = Buffer.from("\n");
 
-/** Goes on where the log ends. */
+/** Goes on where the carrier ends. */
 export function openLogAuthor(wire: Wire, handle: string): LogAuthor {
   const { config } = wire.place(handle);
-  const log = wire.logOf(handle);
+  const path = wire.carrierOf(handle);
   const signer = fastSigner(wire, handle);
-  let head = headOf(log.path);
+  let head = headOf(path);
   let padding: number | undefined;
 
   function compose(micros: number, fields: LineFields): SignedLine {
     const timestamp = formatMicros(micros);
+    const seq = (head?.seq ?? 0) + 1;
     const unsigned = fromPlain({
       timestamp,
       from: handle,
@@ -59,17 +61,16 @@ export function openLogAuthor(wire: Wire, handle: string): LogAuthor {
       correlation_id: fields.correlationId ?? timestamp,
       ack_required: fields.ackRequired ?? false,
       ...(config.wireId === undefined ? {} : { wire: config.wireId }),
-      log: log.name,
-      seq: (head?.seq ?? 0) + 1,
+      seq,
       ...(head === undefined ? {} : { prev: head.id }),
     }) as JsonObject;
     const { line, id } = signFields(unsigned, signer);
-    return { bytes: Buffer.concat([line, NEWLINE]), id };
+    return { bytes: Buffer.concat([line, NEWLINE]), seq, id };
   }
 
   function next(micros: number, fields: LineFields): SignedLine {
     const line = compose(micros, fields);
-    head = { seq: (head?.seq ?? 0) + 1, id: line.id };
+    head = { seq: line.seq, id: line.id };
     return line;
   }
 
@@ -80,7 +81,7 @@ export function openLogAuthor(wire: Wire, handle: string): LogAuthor {
   }
 
   return {
-    path: log.path,
+    path,
     next,
     padded(micros, lineBytes, thread) {
       // What the envelope leaves is the text's; the first line, which is shorter, finds out.
@@ -88,7 +89,7 @@ export function openLogAuthor(wire: Wire, handle: string): LogAuthor {
       return next(micros, withText(padding, thread));
     },
     append(lines) {
-      appendFileSync(log.path, Buffer.concat(lines.map(({ bytes }) => bytes)));
+      appendFileSync(path, Buffer.concat(lines.map(({ bytes }) => bytes)));
     },
   };
 }

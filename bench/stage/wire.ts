@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { loadPlace, type AgentConfig } from "../../src/agent/config/agent-config.ts";
 import { silentLogger, type World } from "../../src/agent/session/world.ts";
 import type { Client } from "../../src/api/client.ts";
+import { carriersOf } from "../../src/carriers/folder.ts";
 import { placesOf } from "../../src/cli/context.ts";
 import { realWorld } from "../../src/client/direct-client.ts";
 import { openClient } from "../../src/client/open-client.ts";
@@ -32,8 +33,8 @@ export interface Wire {
   readonly world: World;
   readonly peers: readonly string[];
   place(handle: string): AgentConfig;
-  /** The log that `handle` writes for the agent that is measured. */
-  logOf(handle: string): { readonly name: string; readonly path: string };
+  /** The file that carries the chain of `handle`. */
+  carrierOf(handle: string): string;
   /** Starts an agent's daemon and waits until it listens. */
   startDaemon(handle: string, options?: DaemonOptions): Promise<Running>;
   /** A client of that agent; throws when no daemon answers it. */
@@ -104,11 +105,11 @@ function wireOf(at: Pick<Wire, "folder" | "home" | "dir" | "env" | "peers">): Wi
     ...at,
     world,
     place,
-    logOf(handle) {
-      const { layout } = place(handle);
-      const towards = layout.kind === "outbox" ? handle : `${handle}_to_${READER}`;
-      const log = layout.logs.get(towards)!;
-      return { name: log.name, path: join(dir, log.path) };
+    carrierOf(handle) {
+      const members = new Map([READER, ...at.peers].map((member) => [member, true]));
+      const [carrier] = carriersOf(handle, members);
+      if (carrier === undefined) throw new Error(`${handle} has no carrier`);
+      return join(dir, carrier.path);
     },
     command,
     async startDaemon(handle, { nodeArgs = [], env: more } = {}) {

@@ -32,7 +32,6 @@ cat >"$DEADDROP_WIRE/config.json" <<'JSON'
 {
   "wire_id": "0123456789abcdef",
   "protocol_version": "v3.1",
-  "layout": "pairwise",
   "roster": ["lead", "mate"],
   "domains": { "api": { "owner": "lead", "paths": ["src/api/"] } }
 }

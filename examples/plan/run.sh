@@ -10,7 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 worker="node '$here/worker.js'"
 
 say "a wire for lead, ann, bob and cat"
-"${deaddrop[@]}" init --local-pair --me lead --peer ann --peer bob --peer cat --layout outbox \
+"${deaddrop[@]}" init --local-pair --me lead --peer ann --peer bob --peer cat \
   --wire "$DEADDROP_WIRE" >/dev/null
 start_daemons lead ann bob cat
 for who in ann bob cat; do until_shows "$who  *online" as lead peers; done

@@ -13,7 +13,7 @@ newest_request() {
 }
 
 say "a wire for lead, mate and scout"
-"${deaddrop[@]}" init --local-pair --me lead --peer mate --peer scout --layout outbox \
+"${deaddrop[@]}" init --local-pair --me lead --peer mate --peer scout \
   --wire "$DEADDROP_WIRE" >/dev/null
 for who in lead mate scout; do
   # What would be a coding tool is a process that does nothing but live.

@@ -1,15 +1,21 @@
-import type { OwnLines as OwnLinesPort, Transport } from "../carriers/carrier.ts";
+import type { Duty, Ground } from "./duties/duty.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { Onlookers } from "../protocol/asks/views.ts";
+import { NOT_WHILE_PARKED } from "../protocol/asks/requests.ts";
+import { advertisedCadenceMs, presence } from "../protocol/beats/life.ts";
+import type { OwnLines as OwnLinesPort, Transport, Urgency } from "../carriers/carrier.ts";
+import type { Membership } from "../carriers/folder.ts";
+import { Heart } from "./heart.ts";
 import { Allowances } from "./lines/allowances.ts";
-import { CarrierReading, type Pass } from "./lines/carrier-reading.ts";
-import { Intake, type Judging } from "./lines/intake.ts";
-import { readMark, writeMark, type Mark } from "./lines/mark.ts";
+import { CarrierReading, type Pass, type ReadingNow } from "./lines/carrier-reading.ts";
+import { Intake, type Judging, type Taken } from "./lines/intake.ts";
+import { writeMark, type Mark } from "./lines/mark.ts";
 import { OwnLines, type Readiness, type Signing } from "./lines/own-lines.ts";
 import { closingsOf, type Draft as CloseDraft, type Situation } from "../protocol/asks/closing.ts";
 import { Members } from "../protocol/asks/members.ts";
 import type { History } from "../protocol/asks/history.ts";
-import type { PinnedRoster } from "../protocol/asks/roster.ts";
-import { readBeat, type AgentState } from "../protocol/beats/beat.ts";
-import { beatBody, composeBeat, type BeatStatus } from "../protocol/beats/compose.ts";
+import type { PinnedRoster, RosterInForce } from "../protocol/asks/roster.ts";
+import { readBeat } from "../protocol/beats/beat.ts";
 import { escalationDue } from "../protocol/escalations/silence.ts";
 import {
   mayBeSentInSafeMode,
@@ -21,14 +27,30 @@ import { inboxRows, mailId, PlainFile } from "./plain-files.ts";
 import { fromPlain } from "../wire/json/json.ts";
 import { serveWants } from "../protocol/beats/serving.ts";
 import { readLine } from "../protocol/admit/read-line.ts";
-import type { Disk } from "../storage/disk/disk.ts";
-import { Store, type HeldLine, type StoreWriter } from "../store/store.ts";
+import { StorageError, type Disk } from "../storage/disk/disk.ts";
+import type { SendKey } from "../store/sends.ts";
+import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
+import type { OperatorIncident } from "../store/told.ts";
 import type { AnswerTimes } from "../wire/limits.ts";
 import { HOUR_MS, MINUTE_MS } from "../wire/durations.ts";
 import type { Draft } from "../wire/compose.ts";
-import { isChained, type ChainPlace, type Place } from "../wire/places.ts";
+import {
+  isChained,
+  isSamePlace,
+  namingBy,
+  placesNamed,
+  type ChainPlace,
+  type Naming,
+  type Place,
+} from "../wire/places.ts";
 import type { Signer, VerifyAll } from "../wire/signature.ts";
+import type { Domain } from "../trust/policy/config.ts";
+import type { HeartbeatTiers } from "../trust/policy/heartbeat-tiers.ts";
+import { isState } from "../trust/tiers.ts";
+import type { StateChange } from "./own-state.ts";
+import { readParked, wake, withParking } from "./parked.ts";
 import type { Clock } from "./session/clock.ts";
+import type { Logger } from "./session/world.ts";
 
 /** Who the agent is, whom it believes, and what its wire is. It changes when an operator says so. */
 export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" | "mark"> {
@@ -36,17 +58,26 @@ export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" |
   readonly version: "v3.1" | "v3.0";
   readonly pinned: PinnedRoster;
   readonly answerTimes: AnswerTimes;
-  /** Of the tiers of heartbeats: ms between beats. */
-  readonly cadences: { readonly T1_active: number; readonly T3_long_idle: number };
+  readonly tiers: HeartbeatTiers;
+  /** Domains of the pinned configuration, by name. */
+  readonly domains: ReadonlyMap<string, Domain>;
   readonly markPath: string;
   /** Where mail is repeated for people and programs that read files. */
   readonly inboxPath: string;
+  /** Omits `last_action` from heartbeats. Spec 8.6. */
+  readonly hidesLastAction?: boolean;
 }
 
 export interface CoreWorld {
   readonly disk: Disk;
   readonly clock: Clock;
   readonly verifyAll: VerifyAll;
+  /** False: nobody keeps it running, so it sends no beats. */
+  readonly beats?: boolean;
+  /** Operator incidents are logged here too. */
+  readonly log?: Pick<Logger, "warn">;
+  /** From 0 up to, not including, 1. */
+  random(): number;
 }
 
 /** What became of a send: all lines are committed, or none is. */
@@ -54,16 +85,18 @@ export type Sent =
   | { readonly is: "sent"; readonly lines: readonly HeldLine[] }
   | { readonly is: "not ready"; readonly readiness: Exclude<Readiness, { is: "ready" }> }
   | { readonly is: "unheld"; readonly place: Place }
-  | { readonly is: "safe mode"; readonly mode: SafeMode };
+  | { readonly is: "safe mode"; readonly mode: SafeMode }
+  /** A request, a proposal or a claim of an agent that is parked. Spec 3.8. */
+  | { readonly is: "parked" }
+  /** A draft has `parks`, which its daemon alone writes. */
+  | { readonly is: "reserved" };
 
-/** What the agent says of itself. */
-export interface OwnState {
-  readonly state: AgentState;
-  readonly lastAction: string | undefined;
-}
-
+/** A mark above whatever our key has signed. */
+const EVERYTHING: Mark = { seq: Number.MAX_SAFE_INTEGER, id: null };
 /** Answers to our lines that are looked at for silent addressees of incidents. */
 const MOST_INCIDENTS = 256;
+/** What an answer does with the line that it answers. */
+const ANSWERING: ReadonlySet<Naming> = new Set(["answers", "about", "counters"]);
 /** In one round it decides at most so often. */
 const MOST_DECIDED = 16;
 /** Copies for others that one round puts into our carriers. */
@@ -71,24 +104,29 @@ const MOST_COPIES = 256;
 
 /**
  * One agent on one wire: takes lines in, decides what follows, signs its own and publishes them. Calls do not
- * overlap. What it holds is the store; nothing else has to agree with it. Spec of the next wire, 4.1, 4.7.
+ * overlap. What it holds is the store; nothing else has to agree with it. Spec 4.1, 4.7.
  */
-export class Core {
+export class Core implements Ground {
   readonly store: Store;
   readonly own: OwnLines;
   readonly history: History;
-  readonly #place: CorePlace;
-  readonly #world: CoreWorld;
-  readonly #members: Members;
+  readonly place: CorePlace;
+  readonly world: CoreWorld;
+  #members: Members;
   readonly #reading: CarrierReading;
-  readonly #transports: readonly Transport[];
+  readonly transports: readonly Transport[];
   readonly #inbox: PlainFile;
+  readonly #duties: readonly Duty[];
   #mark: Mark | undefined;
   #pass: Pass | undefined;
-  #said: OwnState = { state: "idle", lastAction: undefined };
-  /** What our last chained beat said. */
-  #wasBusy = false;
-  #beatDueMs = -Infinity;
+  #troubles: readonly StorageError[] = [];
+  readonly #heart: Heart;
+  /** Number of rereads of our own carriers by `reclaim`. */
+  #ownReadAgain = 0;
+  /** How soon others need what is not published yet. */
+  #urgency: Urgency = "soon";
+  /** A deadline has passed since the carriers that it concerns were fetched. */
+  #needsFetch = false;
 
   /** @param transports are made from the port through which they read our chain */
   constructor(
@@ -97,31 +135,57 @@ export class Core {
     store: Store,
     mark: Mark | undefined,
     transports: (ours: OwnLinesPort) => readonly Transport[],
+    duties: (ground: Ground) => readonly Duty[] = () => [],
   ) {
     this.store = store;
-    this.#world = world;
-    this.#place = place;
+    this.world = world;
+    this.place = place;
     this.#mark = mark;
     this.own = new OwnLines(store, place.self);
     this.history = store.history(place.wireId);
     this.#members = new Members(this.history, place.pinned);
     this.#reading = new CarrierReading(store, new Intake(store, world.verifyAll), new Allowances());
     this.#inbox = new PlainFile(world.disk, place.inboxPath, inboxRows(store), mailId);
-    this.#transports = transports({
+    this.transports = transports({
       handle: place.self,
-      chain: () => this.own.chain(),
+      chain: () => ({ ...this.own.chain(), readAgain: this.#ownReadAgain }),
       beforeAppend: (last) => {
         this.#raiseMark(last.seq);
       },
     });
+    this.#heart = new Heart(this, {
+      lackedMark: () => this.#lackedMark,
+      sayLoose: (into, draft) => {
+        this.own.sayLoose(into, draft, this.#signing());
+      },
+    });
+    this.#duties = duties(this);
   }
 
   /** The members of the roster in force, and whether each chains. */
   get members(): ReadonlyMap<string, boolean> {
-    return this.#members.inForce.roster;
+    return this.roster.roster;
   }
 
-  /** Whether and why most types are not sent now. Spec of the next wire, 3.5. */
+  /** As of `Known`. */
+  get roster(): RosterInForce {
+    const { pinned } = this.place;
+    if (this.#members.pinned !== pinned) this.#members = new Members(this.history, pinned);
+    return this.#members.inForce;
+  }
+
+  /** As of `Known`. */
+  get isLive(): boolean {
+    return this.#reading.isLive;
+  }
+
+  /** Whose files the wire has. */
+  get membership(): Membership {
+    const { roster: members, handles } = this.roster;
+    return { handle: this.place.self, handles, members };
+  }
+
+  /** Whether and why most types are not sent now. Spec 3.5. */
   get safeMode(): SafeMode | undefined {
     return safeModeOf(this.history, this.store.escalations.open(), this.#safeModeReader);
   }
@@ -131,17 +195,38 @@ export class Core {
     return this.#pass;
   }
 
-  /** When the next beat is due: monotonic ms. */
+  /** When the next beat or duty is due: monotonic ms. */
   get nextDueMs(): number {
-    return this.#beatDueMs;
+    return Math.min(
+      this.#heart.dueMs,
+      ...this.#duties.map((duty) => duty.nextDueMs?.() ?? Infinity),
+    );
+  }
+
+  /** How often our agent beats now, ms: a carrier that is fetched is fetched as often. Spec 5.2. */
+  get ownCadenceMs(): number {
+    return this.#heart.cadenceMs;
+  }
+
+  beatBy(monoMs: number): void {
+    this.#heart.beatBy(monoMs);
+  }
+
+  /** As of `Ground`. */
+  endChainHere(into: StoreWriter): void {
+    const { seq, id } = this.store.chains.whole(this.place.self);
+    const mark = { seq, id };
+    this.own.forgetForeign(into);
+    writeMark(this.world.disk, this.place.markPath, mark);
+    this.#mark = mark;
   }
 
   get readiness(): Readiness {
     // Nothing is signed before our own carriers were read to their end.
-    if (this.#reading.knownMs(this.#place.self) === undefined && !this.#reading.isLive)
+    if (this.#reading.knownMs(this.place.self) === undefined && !this.#reading.isLive)
       return {
         is: "behind",
-        whole: this.store.chains.whole(this.#place.self).seq,
+        whole: this.store.chains.whole(this.place.self).seq,
         mark: this.#mark?.seq ?? 0,
       };
     return this.own.readiness(this.#mark);
@@ -149,25 +234,95 @@ export class Core {
 
   /** One round: take in, decide, publish. True: more can be read at once. */
   async round(): Promise<boolean> {
-    const { clock } = this.#world;
-    this.#pass = await this.#reading.pass(this.#transports, {
+    const { clock } = this.world;
+    const wallMs = Math.floor(clock.wallMs());
+    if (this.store.setBack(wallMs)) this.#heart.setBack(wallMs);
+    this.#pass = await this.#reading.pass(this.transports, this.#readingNow);
+    this.#heart.look();
+    this.#needsFetch = false;
+    for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
+    if (this.#needsFetch) for (const transport of this.transports) transport.refresh();
+    this.publish();
+    this.notePublished();
+    this.writeFiles();
+    return this.#pass.hasMore;
+  }
+
+  get #readingNow(): ReadingNow {
+    const { clock } = this.world;
+    return {
       by: this.#judging,
+      handles: this.roster.handles,
       now: () => ({ wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
       fold: (into, taken) => {
         this.own.noteForeign(into, taken.foreign);
         this.#fold(into, taken.lines);
+        this.#foldLater(into, taken);
         this.#close(into, new Set(taken.lines.flatMap((n) => this.store.line(n)?.thread ?? [])));
       },
       nextTurn: () => clock.nextTurn(),
-    });
-    for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
-    this.publish();
-    this.#inbox.write();
-    return this.#pass.hasMore;
+    };
   }
 
-  /** One transaction: signs and holds all of them, or none. They go out with the next `publish`. */
-  send(drafts: readonly Draft[]): Sent {
+  /**
+   * The operator confirms that every line signed with our key is ours: ingests these lines and rereads our own
+   * carriers, ignoring the mark. Nothing is signed meanwhile. Calls do not overlap with rounds.
+   *
+   * @throws DeaddropError when a carrier cannot be read completely
+   */
+  async readOwnAgain(lines: readonly Uint8Array[]): Promise<void> {
+    const { self } = this.place;
+    const before = this.#mark;
+    this.#mark = EVERYTHING;
+    this.#ownReadAgain += 1;
+    try {
+      await this.#reading.takeLines(self, lines, this.#readingNow);
+      this.#reading.dropCursors(this.transports, self);
+      do this.#pass = await this.#reading.pass(this.transports, this.#readingNow);
+      while (this.#pass.hasMore);
+    } finally {
+      this.#mark = before;
+    }
+    if (this.#reading.knownMs(self) !== undefined) return;
+    const problem = this.#pass.stops.get(self)?.detail ?? "the wire cannot be read";
+    throw new DeaddropError(
+      "refused",
+      `your own carrier files could not be read completely: ${problem}`,
+      {
+        hint: "run deaddrop doctor; if a file cannot be repaired, move it out of the wire folder and run reclaim again",
+      },
+    );
+  }
+
+  /** Our last line, as it stands beside our key. */
+  get mark(): Mark | undefined {
+    return this.#mark;
+  }
+
+  /** Files that repeat what the store has. What the disk does not take stops no other file. */
+  writeFiles(): void {
+    this.#troubles = [this.#inbox, ...this.#duties].flatMap((duty) => {
+      try {
+        duty.write?.();
+        return [];
+      } catch (error) {
+        if (error instanceof StorageError) return [error];
+        throw error;
+      }
+    });
+  }
+
+  /** What the disk did not take in the last round. */
+  get troubles(): readonly StorageError[] {
+    return this.#troubles;
+  }
+
+  /**
+   * One transaction: signs and holds all of them, or none, and binds them to a key that is free. An answer marks
+   * all mail of that author up to the line that it names as read (spec 4.9). They go out with
+   * the next `publish`.
+   */
+  send(drafts: readonly Draft[], key?: SendKey): Sent {
     const { readiness } = this;
     if (readiness.is !== "ready") return { is: "not ready", readiness };
     const unheld = drafts.flatMap((draft) => this.own.unheldPlace(draft) ?? [])[0];
@@ -175,8 +330,21 @@ export class Core {
     const mode = this.safeMode;
     const isHeldBack = ({ type, body }: Draft): boolean => !mayBeSentInSafeMode(type, body);
     if (mode !== undefined && drafts.some(isHeldBack)) return { is: "safe mode", mode };
+    const signed: Draft[] = [];
+    let isParked = readParked(this.store) !== undefined;
+    for (const each of drafts) {
+      const draft = withParking(this, each);
+      if (draft === "reserved") return { is: "reserved" };
+      if (isParked && NOT_WHILE_PARKED.includes(draft.type)) return { is: "parked" };
+      signed.push(draft);
+      isParked ||= draft !== each;
+    }
     const lines = this.store.write((into) => {
-      const sent = drafts.map((draft) => this.#say(into, draft));
+      const sent = signed.map((draft) => this.say(into, draft));
+      for (const draft of signed) into.markRead(this.#readBy(draft));
+      if (signed.some(({ type }) => !isState(type))) this.#heart.noteAct(into);
+      const ns = sent.map(({ n }) => n);
+      if (key !== undefined) this.store.sends.bind(key, ns, this.world.clock.wallMs());
       this.#close(into, new Set(sent.map(({ thread }) => thread)));
       return sent;
     });
@@ -185,75 +353,105 @@ export class Core {
 
   /** Nothing more is written. */
   close(): void {
-    this.#inbox.close();
-    this.store.close();
+    try {
+      this.#inbox.close();
+      for (const duty of this.#duties) duty.close?.();
+    } finally {
+      this.store.close();
+    }
   }
 
   publish(): void {
-    for (const transport of this.#transports) transport.publish("soon");
+    const urgency = this.#urgency;
+    this.#urgency = "cadence";
+    for (const transport of this.transports) transport.publish(urgency);
   }
 
-  setState(said: OwnState): void {
-    this.#said = said;
-  }
-
-  /** Marks mail as read: of each author all up to the lines that are named, or everything. */
-  markRead(ns: readonly number[] | "all"): number {
-    return this.store.write((into) =>
-      ns === "all" ? this.store.mail.markAllRead() : into.markRead(ns),
+  /** Records when each transport has published our lines: one transaction per round, because it costs an fsync. */
+  notePublished(): void {
+    const { sends } = this.store;
+    const risen = this.transports.filter(
+      (each) => each.publishedThrough > sends.publishedThrough(placeName(each)),
     );
-  }
-
-  /** Signs a beat now: chained when it says something new. False: nothing may be signed, and nothing is wanted. */
-  beat(): boolean {
-    const { clock } = this.#world;
-    const nowMs = clock.wallMs();
-    const records = this.store.beats(this.#place.self);
-    const { seq } = this.store.chains.whole(this.#place.self);
-    const mayChain = this.readiness.is === "ready";
-    const lackedMark = this.#lackedMark;
-    const isBusy = this.#said.state === "busy";
-    const words = composeBeat(
-      {
-        ...{
-          self: this.#place.self,
-          turn: seq + 1,
-          nowMs,
-          mayChain,
-          isBusy,
-          wasBusy: this.#wasBusy,
-        },
-        ...{ lackedMark, owesIncident: this.#owesIncident() },
-        isReadToEnd: (author, sinceMs) => (this.#reading.knownMs(author) ?? -Infinity) > sinceMs,
-      },
-      records,
-    );
-    const cadenceMs = this.#place.cadences.T1_active;
-    this.#beatDueMs = clock.monoMs() + cadenceMs;
-    // A key that may be in use elsewhere signs nothing but what asks for its own lines.
-    if (!mayChain && words.wants.length === 0) return false;
-    const body = beatBody(this.#status(nowMs + cadenceMs), words);
-    this.store.write((into) => {
-      records.noteSaid(words, nowMs);
-      const draft: Draft = {
-        ...{ to: ["*"], type: "heartbeat", subject: "alive", priority: "low", body },
-      };
-      if (words.isChained) {
-        this.#say(into, draft);
-        this.#wasBusy = isBusy;
-      } else this.own.sayLoose(into, draft, this.#signing());
+    if (risen.length === 0) return;
+    this.store.write(() => {
+      for (const each of risen)
+        sends.notePublished(placeName(each), each.publishedThrough, this.world.clock.wallMs());
     });
-    return true;
+  }
+
+  #hurry(urgency: Urgency): void {
+    if (this.#urgency !== "soon" && urgency !== "cadence") this.#urgency = urgency;
+  }
+
+  /** As of `Known`. */
+  publishedMs({ seq }: ChainPlace): number | undefined {
+    const since = this.transports.map((each) => {
+      const isThere = each.publishedThrough >= seq;
+      const notedMs = this.store.sends.publishedMs(placeName(each), seq);
+      return notedMs ?? (isThere ? this.world.clock.wallMs() : undefined);
+    });
+    const isEverywhere = since.length > 0 && since.every((ms) => ms !== undefined);
+    return isEverywhere ? Math.max(...since) : undefined;
+  }
+
+  /** Unread mail of the authors whose lines a draft answers, up to these lines. */
+  #readBy({ type, body }: Draft): number[] {
+    return placesNamed(body).flatMap(({ place, naming }) => {
+      const line = ANSWERING.has(namingBy(type, naming)) ? this.store.lineAt(place) : undefined;
+      return line === undefined ? [] : this.store.mail.unreadUpTo(line.author, line);
+    });
+  }
+
+  /** What the agent, or the tool in which it runs, says of itself: beats say it from the next one on. */
+  setState(change: StateChange): void {
+    this.#heart.setState(change);
+  }
+
+  /** A parked agent goes on; false when it is not parked. Spec 3.8. */
+  wake(): boolean {
+    const isWoken = wake(this.store);
+    if (isWoken) this.beatBy(this.world.clock.monoMs());
+    return isWoken;
+  }
+
+  /**
+   * Marks mail, and notices by their ids, as read, or everything; returns how many of them were unread. It is an
+   * act of the agent itself.
+   */
+  markRead(ns: readonly number[] | "all", notices: readonly string[] = []): number {
+    const { store } = this;
+    return store.write((into) => {
+      this.#heart.noteAct(into);
+      if (ns === "all") return store.mail.markAllRead() + store.notices.markRead("all");
+      return into.markRead(ns) + store.notices.markRead(notices);
+    });
+  }
+
+  /** Signs a beat now. False: nothing may be signed, and nothing is wanted. */
+  beat(): boolean {
+    return this.#heart.beat();
+  }
+
+  /** The daemon stops: the last beat of a member says `paused`. Spec 4.9. */
+  farewell(): void {
+    if (this.members.has(this.place.self)) this.#heart.beat(true);
+    this.publish();
   }
 
   get #judging(): Judging {
-    const isMember = (author: string): boolean => this.members.has(author);
+    const isMember = (author: string, line?: Place): boolean => {
+      if (this.members.has(author)) return true;
+      const leave = this.roster.leaves.find((each) => each.author === author);
+      if (leave === undefined || line === undefined || !isChained(line)) return false;
+      return isSamePlace(leave, line) || this.history.descends(leave, line);
+    };
     const isFirstReading = !this.#reading.isLive;
-    return { ...this.#place, isMember, isFirstReading, mark: this.#mark };
+    return { ...this.place, isMember, isFirstReading, mark: this.#mark };
   }
 
   get #lackedMark(): ChainPlace | undefined {
-    const { self } = this.#place;
+    const { self } = this.place;
     const mark = this.#mark;
     if (mark?.id === undefined || mark.id === null) return undefined;
     const place = { author: self, seq: mark.seq, id: mark.id };
@@ -261,13 +459,15 @@ export class Core {
   }
 
   #signing(): Signing {
-    const { signer, wireId, version } = this.#place;
-    const { clock } = this.#world;
+    const { signer, wireId, version } = this.place;
+    const { clock } = this.world;
     return { signer, wireId, version, nowMs: Math.floor(clock.wallMs()), micros: clock.micros() };
   }
 
-  #say(into: StoreWriter, draft: Draft): HeldLine {
+  /** As of `Ground`. */
+  say(into: StoreWriter, draft: Draft): HeldLine {
     const line = this.own.append(into, draft, this.#signing());
+    this.#hurry(line.type === "heartbeat" ? "receipt" : "soon");
     this.#fold(into, [line.n]);
     return line;
   }
@@ -277,54 +477,75 @@ export class Core {
     for (const n of ns) {
       // Of beats in no chain only the latest of an author is held.
       const line = this.store.line(n);
-      if (line?.type === "heartbeat") this.#foldBeat(line);
-      else if (line !== undefined) this.#foldWord(line);
+      if (line === undefined) continue;
+      if (line.type === "heartbeat") this.#foldBeat(line);
+      else this.#foldWord(line);
+      this.#heart.take(line);
+      for (const duty of this.#duties) duty.take?.(into, line);
     }
-    into.judgeAsks(this.#place.wireId, ns.length + MOST_DECIDED);
+    into.judgeAsks(this.place.wireId, ns.length + MOST_DECIDED);
+  }
+
+  /** What follows from lines that were taken in before they were linked, or before they were judged. */
+  #foldLater(into: StoreWriter, { linked, judged }: Pick<Taken, "linked" | "judged">): void {
+    const isLinked = new Set(linked);
+    for (const n of new Set([...linked, ...judged].toSorted((one, other) => one - other))) {
+      const line = this.store.line(n);
+      if (line === undefined) continue;
+      if (isLinked.has(n)) this.#foldWord(line);
+      else this.#foldClaim(line);
+      this.#heart.take(line);
+      for (const duty of this.#duties) duty.take?.(into, line);
+    }
   }
 
   #foldWord(line: HeldLine): void {
-    const { self, answerTimes } = this.#place;
+    const { self, answerTimes } = this.place;
     this.store.owed.take(this.history, line, {
       self,
       members: this.members.keys(),
       ...(line.isOurs ? { readers: [self] } : {}),
       proposalHours: answerTimes.proposalHours,
-      cadenceMsOf: (handle) => this.#cadenceMs(handle),
+      cadenceMsOf: (handle) => this.cadenceMs(handle),
     });
     if (isChained(line) && line.branch !== null)
       this.store.escalations.take(
         this.history,
         line,
         this.#safeModeReader,
-        (handle) => this.#place.believed(handle).tier,
+        (handle) => this.place.believed(handle).tier,
       );
+    this.#foldClaim(line);
+  }
+
+  #foldClaim(line: HeldLine): void {
     if (line.verdict === "mail" || line.verdict === "passed" || line.type === "release")
       this.store.claims.take(this.history, line);
   }
 
   /** A beat of another agent: that it lives, and what it wants of us. */
   #foldBeat(line: HeldLine): void {
-    const { self, limits } = this.#place;
+    const { self, limits } = this.place;
     if (line.author === self) return;
-    const read = readLine(line.bytes, this.#place.wireId);
+    const read = readLine(line.bytes, this.place.wireId);
     if (!read.ok) return;
     const { cadenceMs, state, wants } = readBeat(read.line.body, line.sentMs, self);
     const records = this.store.beats(self);
-    const times = { datedMs: line.sentMs, receivedMs: line.receivedMs, isLive: line.isLive };
+    records.noteLatest(line.n);
+    const times = { datedMs: line.sentMs, receivedMs: line.receivedMs };
     const skewMs = limits.maxClockSkewSeconds * 1_000;
     records.noteBeat(
       line.author,
       { ...times, cadenceMs, isPaused: state === "paused" },
-      { skewMs, lackedMs: undefined },
+      { skewMs, lackedMs: this.#reading.lackedMs(line.author) },
     );
     if (wants.length === 0 || !line.isLive) return;
-    const nowMs = this.#world.clock.wallMs();
+    const nowMs = this.world.clock.wallMs();
     const served = serveWants(
       records,
       line.author,
       { isChained: line.seq !== null, wants },
-      { nowMs, isCarried: () => false },
+      { nowMs, isCarried: ({ place }) => this.store.chains.carried(place.author) >= place.seq },
     );
     records.noteServed(line.author, served, nowMs);
   }
@@ -332,8 +553,8 @@ export class Core {
   /** Closes what is ours to close in these threads, or in all; true when something was signed. */
   #close(into: StoreWriter, threads: ReadonlySet<string> | "all"): boolean {
     if (this.readiness.is !== "ready") return false;
-    const now = this.#situation();
-    const { self } = this.#place;
+    const now = this.situation;
+    const { self } = this.place;
     const open =
       threads === "all"
         ? this.store.openAsks(self)
@@ -343,7 +564,7 @@ export class Core {
       const others = this.store.openAsks(self, each.ask.thread);
       if (!others.some((other) => isSameAsk(other, each))) continue;
       const closings = closingsOf(this.history, now, each, others);
-      for (const closing of closings) this.#say(into, closeDraft(closing));
+      for (const closing of closings) this.say(into, closeDraft(closing));
       hasClosed ||= closings.length > 0;
     }
     return hasClosed;
@@ -351,106 +572,127 @@ export class Core {
 
   /** What time alone makes due; true when something was signed. */
   #decide(): boolean {
-    const { clock } = this.#world;
+    const { clock } = this.world;
     const hasClosed = this.store.write((into) => {
       this.store.claims.expire(clock.wallMs());
       this.store.escalations.settle(this.history, this.#safeModeReader);
-      return this.#escalate(into) || this.#close(into, "all");
+      return (
+        this.#escalate(into) ||
+        this.#close(into, "all") ||
+        this.#duties.some((duty) => duty.decide?.(into) === true)
+      );
     });
     this.#copyWanted();
-    if (clock.monoMs() >= this.#beatDueMs) return this.beat() && hasClosed;
+    // The first beat reports the lines of the initial scan, so it waits until these are judged.
+    const isReading = this.#pass?.isFirstReading === true && this.#pass.hasMore;
+    const isBeating = this.world.beats !== false && !isReading;
+    if (isBeating && clock.monoMs() >= this.#heart.dueMs) return this.beat() && hasClosed;
     return hasClosed;
   }
 
   /** Names addressees of our incidents that have read them and say nothing; true when something was signed. */
   #escalate(into: StoreWriter): boolean {
     if (this.readiness.is !== "ready") return false;
-    const { self } = this.#place;
-    const owed = this.store.owed.owedTo(self, 0, MOST_INCIDENTS);
+    const { self } = this.place;
+    const owed = this.store.owed.incidents(self, "raised", MOST_INCIDENTS);
     let hasSigned = false;
-    for (const { kind, place: incident, by: of } of owed) {
-      if (kind !== "incident" || !isChained(incident)) continue;
+    for (const { place: incident, by: of } of owed) {
+      if (!isChained(incident)) continue;
       const { seq, id, fork } = this.store.chains.whole(of);
       const isRead = this.#reading.knownMs(of) !== undefined && fork === null;
       if (id === null || !isRead) continue;
       const whole = { author: of, seq, id };
-      const addressee = { incident, of, whole, cadenceMs: this.#cadenceMs(of) };
+      const addressee = { incident, of, whole, cadenceMs: this.cadenceMs(of) };
       const body = escalationDue(this.history, addressee, this.#safeModeReader);
       const thread = this.store.lineAt(incident)?.thread;
       if (body === undefined || thread === undefined) continue;
       const about = { type: "incident", to: [of], subject: "no answer", correlationId: thread };
-      this.#say(into, { ...about, priority: "high", body: fromPlain(body) });
+      this.say(into, { ...about, priority: "high", body: fromPlain(body) });
       hasSigned = true;
     }
     return hasSigned;
   }
 
+  /** As of `Ground`. */
+  tell(_: StoreWriter, incident: OperatorIncident): void {
+    if (!this.store.told.add(incident, this.world.clock.wallMs())) return;
+    const { cause, peer, subject, detail } = incident;
+    this.world.log?.warn({ cause, peer }, `${subject}: ${detail}`);
+  }
+
   get #safeModeReader(): SafeModeReader {
-    const { self, cadences } = this.#place;
-    return { self, members: new Set(this.members.keys()), cadences };
+    const { self, tiers } = this.place;
+    return { self, members: new Set(this.members.keys()), cadences: tiers.cadencesMs };
   }
 
   /** Puts lines that others lack into our carriers. */
   #copyWanted(): void {
-    const records = this.store.beats(this.#place.self);
+    const records = this.store.beats(this.place.self);
     const due = records.dueCopies(MOST_COPIES);
     if (due.length === 0) return;
     this.store.write(() => {
-      for (const n of due) this.store.extras.add(this.#line(n).bytes, this.#world.clock.wallMs());
+      for (const n of due) this.store.extras.add(this.#line(n).bytes, this.world.clock.wallMs());
       records.noteCopied(due);
     });
+    this.#hurry("receipt");
   }
 
-  #situation(): Situation {
-    const { self, answerTimes } = this.#place;
+  get situation(): Situation {
+    const { self, answerTimes } = this.place;
     return {
       us: self,
-      nowMs: this.#world.clock.wallMs(),
+      nowMs: this.world.clock.wallMs(),
       answerMs: answerTimes.answerMinutes * MINUTE_MS,
       proposalMs: answerTimes.proposalHours * HOUR_MS,
-      whole: (author) => {
-        const { seq, id } = this.store.chains.whole(author);
-        return id === null ? undefined : { author, seq, id };
-      },
+      whole: (author) => this.#whole(author),
       isForked: (author) => this.store.chains.whole(author).fork !== null,
       isMember: (author) => this.members.has(author),
-      cadenceMs: (author) => this.#cadenceMs(author),
-      isReadToEnd: (author) => this.#reading.knownMs(author) !== undefined,
+      cadenceMs: (author) => this.cadenceMs(author),
+      isReadToEnd: (author, sinceMs) => {
+        const knownMs = this.#reading.knownMs(author);
+        this.#needsFetch ||= knownMs !== undefined && knownMs < sinceMs;
+        return knownMs !== undefined && knownMs >= sinceMs;
+      },
     };
   }
 
-  #cadenceMs(handle: string): number {
-    const { cadences, self } = this.#place;
-    const life = this.store.beats(self).life(handle);
-    return life?.cadenceMs ?? cadences.T1_active;
-  }
-
-  #owesIncident(): boolean {
-    const { self } = this.#place;
-    const isIncident = ({ kind }: { readonly kind: string }): boolean => kind === "incident";
-    const some = 64;
-    return (
-      this.store.owed.owedBy(self, 0, some).some(isIncident) ||
-      this.store.owed.owedTo(self, 0, some).some(isIncident)
-    );
-  }
-
-  #status(nextMs: number): BeatStatus {
-    const unread = this.store.mail.count({ unread: true });
-    const { state, lastAction } = this.#said;
+  get onlookers(): Onlookers {
+    const beats = this.store.beats(this.place.self);
     return {
-      ...{ wakeups: 1, state, tier: "T1_active", nextMs, unread, lastAction },
-      ...{ agentLastSeenMs: undefined, notWoken: new Map() },
+      whole: (author) => this.#whole(author),
+      chains: (author) =>
+        this.members.get(author) === true || this.store.chains.lastHeld(author) > 0,
+      isSilent: (author) => {
+        const nowMs = this.world.clock.wallMs();
+        return presence(beats.life(author), this.place.tiers, nowMs) === "silent";
+      },
     };
+  }
+
+  /** As of `Known`. */
+  knownMs(author: string): number | undefined {
+    return this.#reading.knownMs(author);
+  }
+
+  #whole(author: string): ChainPlace | undefined {
+    const { seq, id } = this.store.chains.whole(author);
+    return id === null ? undefined : { author, seq, id };
+  }
+
+  /** As of `Known`. */
+  cadenceMs(handle: string): number {
+    const { tiers, self } = this.place;
+    const life = this.store.beats(self).life(handle);
+    return advertisedCadenceMs(life?.cadenceMs, tiers);
   }
 
   /** Before a line is published the mark beside our key says that it is ours. */
   #raiseMark(seq: number): void {
     if (this.#mark !== undefined && this.#mark.seq >= seq) return;
-    const [n] = this.store.chains.followed(this.#place.self, seq - 1, 1);
+    const [n] = this.store.chains.followed(this.place.self, seq - 1, 1);
     if (n === undefined) throw new Error("a line of ours is published that is not held");
     const mark = { seq, id: this.#line(n).id };
-    writeMark(this.#world.disk, this.#place.markPath, mark);
+    writeMark(this.world.disk, this.place.markPath, mark);
     this.#mark = mark;
   }
 
@@ -461,15 +703,9 @@ export class Core {
   }
 }
 
-/** Over the database at `storePath`, which is made when it is missing. @throws StorageError */
-export function openCore(
-  world: CoreWorld,
-  place: CorePlace,
-  storePath: string,
-  transports: (ours: OwnLinesPort) => readonly Transport[],
-): Core {
-  const mark = readMark(world.disk, place.markPath);
-  return new Core(world, place, Store.open(storePath), mark, transports);
+/** What a place of the wire is called where it is remembered what it holds. */
+function placeName(transport: Transport): string {
+  return `${transport.kind} ${transport.health().remote}`;
 }
 
 function isSameAsk(

@@ -72,7 +72,7 @@ const INBOX_META = "inbox written";
 /**
  * A file that repeats rows of the store for people and programs that read files: each row exactly once, byte
  * for byte, one on a line, in the order of delivery. It is written after the commit and repaired from the
- * store. Spec of the next wire, 4.8.
+ * store. Spec 4.8.
  */
 export class PlainFile {
   readonly #disk: Disk;
@@ -283,13 +283,23 @@ export function inboxRows(store: Store): PlainRows {
     after: (m, limit) => mailRows(store, store.mail.after({}, m, limit)),
     numberOf: (id) => mailRows(store, store.mail.after({ id }, 0, 1))[0]?.m,
     oldestUnread: () => mailRows(store, store.mail.after({ unread: true }, 0, 1))[0]?.m,
+    ...writtenIn(store, INBOX_META),
+  };
+}
+
+/** Keeps how far a file is written as a value of `meta`. */
+export function writtenIn(
+  store: Store,
+  name: string,
+): Pick<PlainRows, "loadWritten" | "saveWritten"> {
+  return {
     loadWritten() {
-      const written = store.meta(INBOX_META);
+      const written = store.meta(name);
       return written === undefined ? undefined : (JSON.parse(written) as Written);
     },
     saveWritten(written) {
       store.write((into) => {
-        into.setMeta(INBOX_META, JSON.stringify(written));
+        into.setMeta(name, JSON.stringify(written));
       });
     },
   };
@@ -311,7 +321,7 @@ export function mailId(line: Uint8Array): string | undefined {
   return typeof said === "string" && /^[0-9a-f]{64}$/.test(said) ? said : eventId(parsed.value);
 }
 
-/** The id of a line of notices. Spec of the next wire, 3.12. */
+/** The id of a line of notices. Spec 3.12. */
 export function noticeId(line: Uint8Array): string | undefined {
   const parsed = parseObject(line);
   const id = parsed.ok ? parsed.value["id"] : undefined;

@@ -1,5 +1,7 @@
-import type { AgentState } from "../protocol/env.ts";
-import type { SentLine } from "../protocol/events.ts";
+import type { ReclaimAnswer } from "../agent/lines/operator-decisions.ts";
+import type { SentLine } from "../agent/answers/sent.ts";
+import type { AgentState } from "../protocol/beats/beat.ts";
+import type { SendKey } from "../store/sends.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Ask } from "./operations.ts";
 import type { ViewName, ViewParameters, Views } from "./views.ts";
@@ -15,7 +17,7 @@ export interface AgentReach {
 }
 
 /**
- * What commands, MCP and the library use, in whichever way they reach the agent. Spec 4.1, 4.4.
+ * What commands, MCP and the library use, in whichever way they reach the agent. Spec 4.1, 8.6.
  * Views are plain JSON in snake_case and are what `--json` prints: fields may be added, never
  * renamed or removed. Times are ISO-8601 in UTC. Lists are oldest first.
  */
@@ -26,8 +28,9 @@ export interface Client extends AgentReach {
   view<N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]>;
 }
 
-export type { AgentState } from "../protocol/env.ts";
-export type { RequestKey, SentLine } from "../protocol/events.ts";
+export type { ReclaimAnswer, SentLine, AgentState };
+/** A name that its caller gives a send, and what it sends. Spec 8.1. */
+export type RequestKey = SendKey;
 
 /** Which agent a client is of. `peers` replaces the roster on wires that declare none (1.1). */
 export interface ClientPlace {
@@ -43,17 +46,9 @@ export interface StatusChange {
   headsDown?: boolean;
 }
 
-/** The lines after which our logs go on, and promised lines that have lost their place in them. */
-export interface ReclaimAnswer {
-  logs: { log: string; seq: number; event_id: string }[];
-  given_up: { log: string; seq: number; event_id: string }[];
-  /** Where the lines that were given up are kept. */
-  kept_in: string | null;
-}
-
-/** `queued`: durable here and going out by itself; do not send it again. Spec 4.1. */
+/** It is durable here and goes out by itself. Spec 4.7. */
 export interface SendAnswer {
-  outcome: "sent" | "queued";
+  outcome: "sent";
   messages: SentLine[];
   /**
    * Recipients that have announced a tier of ours at which they refuse such lines; absent when
@@ -68,6 +63,8 @@ export interface SendAnswer {
   parks?: true;
   /** Recipients that say that they are paused: it is stored there, and waits. Spec 3.8. */
   paused?: readonly string[];
+  /** Stored, but not published yet: why. Publishing is retried. Spec 4.11. */
+  unpublished?: string;
   /** Recipients whose agents are not woken for it until then (ISO-8601, UTC), as they say. Spec 8.3. */
   not_woken?: readonly { readonly peer: string; readonly until: string }[];
 }

@@ -1,6 +1,6 @@
 import type { StorageCode } from "../storage/disk/disk.ts";
 
-/** What can go wrong for the one who called, and the exit code that says so to a script. Spec 4.2. */
+/** What can go wrong for the one who called, and the exit code that says so to a script. Spec 8.6. */
 export const EXIT_CODES = {
   usage: 1,
   refused: 1,
@@ -26,7 +26,7 @@ const CONFIG_TROUBLE: ReadonlySet<StorageCode> = new Set([
   "rolled_back",
 ]);
 
-/** Files that are missing, unsafe or damaged are configuration, not a failing disk. Spec 4.2. */
+/** Files that are missing, unsafe or damaged are configuration, not a failing disk. Spec 8.6. */
 export function codeOfStorage(code: StorageCode): "config" | "storage" {
   return CONFIG_TROUBLE.has(code) ? "config" : "storage";
 }

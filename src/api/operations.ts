@@ -1,7 +1,8 @@
-import { AGENT_STATES } from "../protocol/env.ts";
-import { ASKED_KINDS, type OwnMatter } from "../protocol/agent-notices/agent-notice.ts";
-import { WAITED_FOR, type WaitedFor } from "../protocol/receipts/awaited.ts";
-import type { NewsView } from "../protocol/receipts/news.ts";
+import { WAITED_FOR, type NewsView, type WaitedFor } from "../agent/answers/mail.ts";
+import type { MemberChange } from "../agent/answers/members.ts";
+import { ASKED_KINDS, type OwnMatter } from "../agent/duties/agent-notices.ts";
+import { AGENT_STATES } from "../protocol/beats/beat.ts";
+import type { LinePlace } from "../trust/store.ts";
 import type { StatusChange } from "./client.ts";
 import { parseDrafts, requestKey } from "./draft-arguments.ts";
 import { parseAwait, parseHookEvent, parseNamed } from "./arguments/hook-arguments.ts";
@@ -80,8 +81,29 @@ export const OPERATIONS = {
     acts: true,
   }),
   reset_peer: operation({
-    parse: (json) => ({ peer: needed(asObject(json), "peer", text) }),
-    run: (service, { peer }) => service.inTurn((agent) => agent.resetPeer(peer)),
+    parse: (json): { peer: string; follow?: LinePlace } => ({
+      peer: needed(asObject(json), "peer", text),
+      ...linePlace(json, "follow"),
+    }),
+    run: (service, { peer, follow }) => service.inTurn((agent) => agent.resetPeer(peer, follow)),
+    acts: true,
+  }),
+  revoke_key: operation({
+    parse: (json): { keyId: string; last?: LinePlace } => ({
+      keyId: needed(asObject(json), "keyId", text),
+      ...linePlace(json, "last"),
+    }),
+    run: (service, { keyId, last }) => service.inTurn((agent) => agent.revokeKey(keyId, last)),
+    acts: true,
+  }),
+  change_members: operation({
+    parse: parseMemberChange,
+    run: (service, change) => service.inTurn((agent) => agent.changeMembers(change)),
+    acts: true,
+  }),
+  leave: operation({
+    parse: nothing,
+    run: (service) => service.inTurn((agent) => agent.leave()),
     acts: true,
   }),
   reclaim: operation({
@@ -179,6 +201,27 @@ function operation<Args, Result>(row: Operation<Args, Result>): Operation<Args, 
 
 function nothing(): undefined {
   return undefined;
+}
+
+/** A place in a chain whose author is known. */
+function linePlace<Name extends string>(
+  json: unknown,
+  name: Name,
+): { readonly [N in Name]?: LinePlace } {
+  const given = asObject(json)[name];
+  if (given === undefined) return {};
+  const place = asObject(given);
+  return { [name]: { seq: needed(place, "seq", count), id: needed(place, "id", text) } } as {
+    [N in Name]: LinePlace;
+  };
+}
+
+function parseMemberChange(json: unknown): MemberChange {
+  const given = asObject(json);
+  if (given["add"] !== undefined)
+    return { add: needed(given, "add", text), chains: needed(given, "chains", flag) };
+  if (given["remove"] !== undefined) return { remove: needed(given, "remove", text) };
+  return { mark: needed(given, "mark", text) };
 }
 
 function parseMatter(json: unknown): OwnMatter {

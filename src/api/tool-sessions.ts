@@ -1,4 +1,4 @@
-import type { Marks } from "../protocol/receipts/mail.ts";
+import type { Marks } from "../agent/answers/mail.ts";
 
 /** Tools that agents run in, as `hook` and `integrate` name them. Spec 8.3. */
 export const TOOLS = [

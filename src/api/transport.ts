@@ -1,23 +1,7 @@
+import type { GitShareView } from "../carriers/git/git-share.ts";
+
 /** How a wire's transport does, as `transport status --json` and `status --json` show it. Spec 5.2. */
-export interface TransportView {
-  kind: "git";
-  /** Without any secret. */
-  remote: string;
-  branch: string;
-  /** This daemon writes the copies of this machine; otherwise another one does. */
-  is_mover: boolean;
-  /** When the last fetch began, and the last push ended, that worked; null: none since the start. */
-  fetched_at: string | null;
-  pushed_at: string | null;
-  /** Files that are not pushed yet. */
-  waiting: number;
-  /**
-   * Logs of ours of which nothing is pushed: the remote has lines of ours that they lack, or they wait
-   * for their repair.
-   */
-  held_logs: string[];
-  problem: { code: string; detail: string; hint: string; since: string } | null;
-}
+export type TransportView = GitShareView;
 
 /** The transport of a daemon. */
 export interface TransportControl {
@@ -32,7 +16,7 @@ export interface TransportControl {
    * Without a `reopen` it begins again by itself.
    */
   close(): Promise<void>;
-  /** Reads the settings again: the operator has changed them. Throws DeaddropError ("config"). */
+  /** Reads the settings again: the operator has changed them. @throws StorageError */
   reopen(): Promise<void>;
 }
 

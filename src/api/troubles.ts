@@ -5,7 +5,7 @@ import type { DeaddropError } from "./errors.ts";
  * What is wrong with an agent now, that does not end by itself.
  * - "daemon": none runs, or it is silent.
  * - "sending": nothing is sent, or not all.
- * - "storage": the disk takes nothing; it is tried again by itself. Spec 4.1.
+ * - "storage": the disk takes nothing; it is tried again by itself. Spec 4.7.
  * - "held", "silent", "waiting": of a peer nothing more is taken in; nothing is heard; a log waits.
  * - "transport": lines neither come from other machines nor go there. Spec 5.2.
  * - "safe_mode": most types are not sent until an operator ends it. Spec 3.5.
@@ -36,7 +36,7 @@ export type TroubleKind =
   | "notices"
   | "incident_notices";
 
-/** One of them: a line for the operator. Spec 4.4. */
+/** One of them: a line for the operator. Spec 8.6. */
 export interface TroubleView {
   what: TroubleKind;
   /** One sentence: who or what, and why. */
@@ -55,7 +55,7 @@ export function asTrouble(
   return { what, detail: message, end: hint, since: null };
 }
 
-/** What the disk keeps from its work, and how much waits for it. Spec 4.1, Storage trouble. */
+/** What the disk keeps from its work, and how much waits for it. Spec 4.11, Storage trouble. */
 export interface StorageView {
   troubles: StorageTroubleView[];
   /** Messages of ours that are durable here and in no log yet: they go out by themselves. */
@@ -63,7 +63,7 @@ export interface StorageView {
 }
 
 export interface StorageTroubleView {
-  /** "own logs", "private files", "wire files", or "log …": of a peer. */
+  /** "own files": our carriers; "private files"; or "wire files", which all agents write. */
   area: string;
   code: string;
   /** Which file, and what is the matter with it. */

@@ -1,62 +1,73 @@
-import type { ListedNotice } from "../protocol/agent-notices/agent-notices-state.ts";
-import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
-import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
-import type { AgentState } from "../protocol/env.ts";
-import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
-import type { IncidentView } from "../protocol/incidents/incident-view.ts";
-import type { SafeMode } from "../protocol/escalations/safe-mode-end.ts";
-import type { MembersView } from "../protocol/members/members-view.ts";
-import type { KeysView } from "../protocol/keys/key-view.ts";
-import type { MailView, Marks } from "../protocol/receipts/mail.ts";
-import type { WaitedFor } from "../protocol/receipts/awaited.ts";
-import type { NewsView } from "../protocol/receipts/news.ts";
-import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
+import type { ListedNotice } from "../agent/answers/agent-notices.ts";
+import type { DecisionsView } from "../agent/answers/decisions.ts";
+import type { HoldsView } from "../agent/answers/holds.ts";
+import type { IncidentView } from "../agent/answers/incidents.ts";
+import type { KeysView } from "../agent/answers/keys.ts";
+import type { MailView, Marks, NewsView, WaitedFor } from "../agent/answers/mail.ts";
+import type { MembersView } from "../agent/answers/members.ts";
+import type {
+  InboxMessage,
+  InboxPage,
+  InboxQuery,
+  ResolvedId,
+  SearchPage,
+} from "../agent/answers/messages.ts";
+import type { PeerView as PeerWith } from "../agent/answers/peers.ts";
+import type { ObligationView } from "../agent/answers/pending.ts";
+import type { ProposalView } from "../agent/answers/proposals.ts";
+import type { RequestView } from "../agent/answers/requests.ts";
+import type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
+import type { ReceiptView, SentView } from "../agent/answers/sent.ts";
+import type { ParkedView, StateView } from "../agent/answers/state.ts";
+import type { StatsView } from "../agent/answers/stats.ts";
+import type { TeamMemberView as TeamMember } from "../agent/answers/team.ts";
+import type { ThreadView } from "../agent/answers/threads.ts";
+import type { WaitView } from "../agent/answers/waits.ts";
 import type { ClaimMode } from "../protocol/claims/claim-line.ts";
-import type { CheckView, ClaimForecast, ClaimView } from "../protocol/claims/claim-shapes.ts";
-import type { RequestView } from "../protocol/requests/requests-view.ts";
-import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
+import type { CheckView, ClaimForecast } from "../protocol/claims/claim-shapes.ts";
+import type { PlacedClaim } from "../protocol/claims/standing.ts";
 import type { UnownedLogs } from "../storage/unowned-text.ts";
-import type { Tier } from "../trust/tiers.ts";
-import type { GrowthView } from "./growth.ts";
-import type { LayoutView } from "../protocol/logs/layout-change.ts";
-import type { HoldsView, LogWaitView } from "./holds.ts";
-import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
 import type { RoundView } from "./rounds.ts";
 import type { TransportView } from "./transport.ts";
 import type { ToolSessionView } from "./tool-sessions.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
-export type * from "./messages.ts";
-// What the core makes is declared there, once.
+// Each is declared where it is made.
+export type { DecisionsView, DecisionView, DoubtfulEntry } from "../agent/answers/decisions.ts";
+export type { HoldsView } from "../agent/answers/holds.ts";
+export type { IncidentAddressee, IncidentView } from "../agent/answers/incidents.ts";
+export type { KeysView } from "../agent/answers/keys.ts";
+export type { MailView, Marks, NewsView, WaitedFor } from "../agent/answers/mail.ts";
+export type { MemberChangeView, MemberRow, MembersView } from "../agent/answers/members.ts";
+export type * from "../agent/answers/messages.ts";
+export type { ObligationView } from "../agent/answers/pending.ts";
+export type { ProposalStatus, ProposalView } from "../agent/answers/proposals.ts";
+export type { RequestStatus, RequestView } from "../agent/answers/requests.ts";
+export type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
+export type { ReceiptStage, ReceiptView, SentView } from "../agent/answers/sent.ts";
+export type { ParkedView, StateView } from "../agent/answers/state.ts";
+export type { StatsView } from "../agent/answers/stats.ts";
+export type { ThreadView } from "../agent/answers/threads.ts";
+export type { WaitView } from "../agent/answers/waits.ts";
+export type { Presence } from "../protocol/beats/life.ts";
 export type {
   CheckedPath,
   CheckView,
   ClaimForecast,
   ClaimStatus,
-  ClaimView,
   PathBlock,
 } from "../protocol/claims/claim-shapes.ts";
-export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
-export type { Presence } from "../protocol/heartbeats/liveness.ts";
-export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
-export type { SafeMode } from "../protocol/escalations/safe-mode-end.ts";
-export type { MemberChangeView, MemberRow, MembersView } from "../protocol/members/members-view.ts";
-export type { KeysView } from "../protocol/keys/key-view.ts";
-export type { MailView, Marks } from "../protocol/receipts/mail.ts";
-export type { WaitedFor } from "../protocol/receipts/awaited.ts";
-export type { NewsView } from "../protocol/receipts/news.ts";
-export type { ReceiptStage } from "../protocol/receipts/sent.ts";
-export type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
-export type { RequestStatus, RequestView } from "../protocol/requests/requests-view.ts";
-export type { ObligationView } from "../protocol/threads/threads-view.ts";
+export type { PlacedClaim as ClaimView } from "../protocol/claims/standing.ts";
 
 /**
  * What an agent can be asked, and the answers: plain JSON in snake_case, which is what `--json`
- * prints. Fields may be added, never renamed or removed. Times are ISO-8601 in UTC. Spec 4.4.
+ * prints. Fields may be added, never renamed or removed. Times are ISO-8601 in UTC. Spec 8.6.
  */
 
-/** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
-export type PeerView = PeerLife & { waits?: LogWaitView[] };
+export type PeerView = PeerWith<WaitView>;
+export type TeamMemberView = TeamMember<ObligationView>;
+/** What the agent was told by its daemon, the newest 256, oldest first. Spec 3.12. */
+export type AgentNoticeView = ListedNotice;
 
 export interface WhoamiView {
   handle: string;
@@ -65,11 +76,10 @@ export interface WhoamiView {
   wire_dir: string;
   wire_id: string | null;
   key_id: string;
-  layout: "pairwise" | "outbox";
   /** Everybody who was ever a member. */
   roster: string[];
-  /** Who is one now; a daemon of an older version does not say. */
-  members?: string[];
+  /** Who is one now. */
+  members: string[];
   daemon: { running: boolean; pid?: number };
   inbox_path: string;
   /** Why nothing is sent: another program writes with our key. `deaddrop reclaim` ends it. */
@@ -79,8 +89,8 @@ export interface WhoamiView {
 export interface StatusView extends WhoamiView {
   peers: PeerView[];
   unread: number;
-  /** Whose messages are unread, and how many of each; a daemon of an older version does not say. */
-  unread_from?: { handle: string; count: number }[];
+  /** Whose messages are unread, and how many of each. */
+  unread_from: { handle: string; count: number }[];
   /** Unread notices. Spec 3.12. */
   notices: number;
   /** At most 20 of each list; where there are more, authors have turns. */
@@ -89,20 +99,20 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   /** How many more there are of each list. */
-  left_out?: { owed_to_me: number; owed_by_me: number; incidents: number };
-  safe_mode: SafeMode | null;
+  left_out: { owed_to_me: number; owed_by_me: number; incidents: number };
+  safe_mode: SafeModeView | null;
   /**
    * What stops lines of ours, safe mode aside, or makes them wait at peers since they are dated ahead; a
    * daemon of an older version does not say.
    */
-  stops?: TroubleView[];
-  /** What the disk does not take; a daemon of an older version does not say. */
-  storage?: StorageView;
+  stops: TroubleView[];
+  /** What the disk does not take. */
+  storage: StorageView;
   /** Logs in the wire folder that no agent reads. Spec 1.1. */
-  unowned_logs?: UnownedLogs;
-  state: { state: AgentState; last_action: string | null; heads_down: boolean };
-  /** It has approved its shutdown; a daemon of an older version does not say. Spec 3.8. */
-  parked?: ParkedView | null;
+  unowned_logs: UnownedLogs;
+  state: StateView;
+  /** It has approved its shutdown. Spec 3.8. */
+  parked: ParkedView | null;
   /** Sessions of coding tools that the daemon knows. Spec 8.3. */
   sessions?: ToolSessionView[];
   /** Collaboration rounds that the daemon watches for the agent. Spec 6.3. */
@@ -111,94 +121,6 @@ export interface StatusView extends WhoamiView {
   transport?: TransportView | null;
   /** One sensible command. */
   next: string;
-}
-
-/** One agent of the wire as its team sees it. Spec 3.8. */
-export interface TeamMemberView {
-  handle: string;
-  is_self: boolean;
-  presence: Presence;
-  state: string | null;
-  last_action: string | null;
-  agent_last_seen: string | null;
-  /** What it has asked of others and not been given, the 8 oldest, and how many there are. */
-  waits_for: ObligationView[];
-  waits_for_in_all: number;
-  /** What others have asked of it. */
-  owes: ObligationView[];
-  owes_in_all: number;
-}
-
-/** Since when the agent is parked, and by whose request. `wake` ends it. Spec 3.8. */
-export interface ParkedView {
-  since: string;
-  /** Who asked. */
-  peer: string;
-  /** Event ids of the request, and of our approval. */
-  request: string;
-  approval: string;
-  /** How the command ended that ends the agent; `waiting`: for a daemon that runs it. */
-  stop_hook: "waiting" | "running" | "done" | "failed" | "none";
-}
-
-export interface ThreadView extends Omit<ThreadOutline, "messages"> {
-  /**
-   * What `id` was: the id of one of its messages, or its own name when no event id begins like
-   * that.
-   */
-  named_by: "event_id" | "correlation_id";
-  messages: ThreadMessage[];
-}
-
-/** The entries of decisions.jsonl, each with how far its proposer is believed here. Spec 3.4. */
-export type DecisionsView = {
-  [Group in keyof SortedEntries]: Rated<SortedEntries[Group][number]>[];
-};
-
-/** One decision that is proved. */
-export type DecisionRecord = DecisionsView["in_force"][number];
-
-/** Every text of a peer below VERIFIED is shown with its tier; null: of no tier, or blocked. Spec 2.3. */
-export type Rated<Entry> = Entry & { proposer_tier: Tier | null };
-
-/** What the agent was told by its daemon, the newest 256, oldest first. Spec 3.12. */
-export type AgentNoticeView = ListedNotice;
-
-/** An automatic incident that our own operator was told. */
-export interface NoticeView {
-  at: string;
-  cause: string;
-  peer: string | null;
-  subject: string;
-  detail: string;
-}
-
-export interface StatsView {
-  days: number;
-  messages: number;
-  /** 0 to 1. */
-  heartbeat_share: number;
-  by_type: Record<string, number>;
-  proposal_ack_pairs: number;
-  decisions: number;
-  incidents: number;
-  /** Of these, older ones that are not tracked any more; a daemon of an older version does not say. */
-  incidents_forgotten?: number;
-  /** Of those that are tracked. */
-  incidents_acked_in_time: number;
-  disagreements: number;
-  /** What grows with use; a daemon of an older version does not say. */
-  growth?: GrowthView[];
-}
-
-export interface ResolvedId {
-  event_id: string;
-  correlation_id: string;
-  from: string;
-  type: string;
-  subject: string;
-  log: string;
-  to: string[];
 }
 
 export interface Views {
@@ -219,14 +141,13 @@ export interface Views {
   proposals: ProposalView[];
   requests: RequestView[];
   check: CheckView;
-  claims: ClaimView[];
+  claims: PlacedClaim[];
   claim_forecast: ClaimForecast;
   incidents: IncidentView[];
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
   holds: HoldsView;
-  layout: LayoutView;
-  safe_mode: SafeMode | null;
+  safe_mode: SafeModeView | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
   members: MembersView;
@@ -267,7 +188,6 @@ export interface ViewArgs {
   notices: undefined;
   agent_notices: { unread?: boolean };
   holds: { peer: string };
-  layout: undefined;
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;

@@ -57,8 +57,7 @@ const ARCHIVE_LOCK_MS = 40;
 const COMPARED_BYTES = 1024 * 1024;
 
 /**
- * Which live file a file of the archive is a part of, by names that are formed from handles. Spec of the next
- * wire, 1.10.
+ * Which live file a file of the archive is a part of, by names that are formed from handles. Spec 1.10.
  */
 export class PartNames {
   readonly #live = new Map<string, string>();
@@ -103,7 +102,9 @@ export function listArchive(disk: Disk, wireDir: string, names: PartNames): Arch
         if (/\.jsonl(?:\.gz)?$/u.test(entry)) listing.unowned.push(path);
         continue;
       }
-      const problem = whyNoPart(disk.stat(join(wireDir, path)), userOf(live));
+      const stat = disk.stat(join(wireDir, path));
+      // A part that was compressed since the folder was listed is found by whoever opens it.
+      const problem = stat && whyNoPart(stat, userOf(live));
       if (problem === undefined) listing.parts.push({ path, live });
       else passedOver.push({ path, problem });
     }
@@ -116,7 +117,8 @@ function isYear(name: string): boolean {
 }
 
 /**
- * Names in a folder of a wire. Any member can make a folder that is closed to us: that must not stop the others.
+ * Names in a folder of a wire. Any member can make a folder in it that is closed to us: that must not stop the
+ * others. A wire that is closed to us is not empty.
  *
  * @throws StorageError when the disk fails
  */
@@ -133,14 +135,13 @@ export function listNames(
     if (stat.kind === "folder" || path === ".") return disk.list(join(wireDir, path));
     passedOver.push({ path, problem: "it is no folder" });
   } catch (error) {
-    if (!isObstruction(error)) throw error;
+    if (!isObstruction(error) || path === ".") throw error;
     passedOver.push({ path, problem: error.message });
   }
   return [];
 }
 
-function whyNoPart(stat: FileStat | undefined, user: number | undefined): string | undefined {
-  if (stat === undefined) return "it is gone";
+function whyNoPart(stat: FileStat, user: number | undefined): string | undefined {
   if (stat.kind !== "file") return "it is no file";
   if (stat.nlink !== 1) return "it has another name (a hard link)";
   return user === undefined || user === stat.uid ? undefined : "another user owns it";
@@ -149,7 +150,7 @@ function whyNoPart(stat: FileStat | undefined, user: number | undefined): string
 /**
  * Moves a live file into the archive of a year when its first dated line is of that year or an earlier one, and
  * makes an empty one in its place. A crash at any step loses no line and doubles none: the rename is one step,
- * and who appends next makes the live file if it is missing. Spec of the next wire, 1.10.
+ * and who appends next makes the live file if it is missing. Spec 1.10.
  *
  * @param live path in the wire
  * @param author whose lines say of which year the file is; undefined: any line
@@ -285,7 +286,7 @@ export interface Compressed {
 
 /**
  * Compresses a closed part. The plain form goes only when the compressed one was read back and is the same; until
- * then readers take the plain one. Spec of the next wire, 1.10.
+ * then readers take the plain one. Spec 1.10.
  *
  * @throws StorageError
  */

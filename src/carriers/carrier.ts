@@ -4,10 +4,13 @@ import type { CarrierRead, ReadBudget } from "./reader.ts";
 /**
  * Makes the carriers of one machine visible on others, and theirs here. It interprets no line and compares
  * no histories. What it has fetched lies on this machine, so listing and reading are synchronous.
- * Spec of the next wire, 5.
+ * Spec 5.
  */
 export interface Transport {
   readonly kind: "folder" | "git";
+
+  /** Files that are like carriers and belong to nobody, as of the last listing; absent: not known. */
+  readonly unowned?: readonly string[];
 
   /** The carriers that exist now. Their names are stable: a cursor is kept by transport and name. */
   list(): readonly ListedCarrier[];
@@ -26,8 +29,14 @@ export interface Transport {
    */
   publish(urgency: Urgency): void;
 
-  /** Calls back when carriers may have changed. A hint: a listener that hears nothing still reads. */
-  onChange(listener: () => void): void;
+  /** Up to which number of our chain our carriers there hold what belongs into them; 0: not known yet. */
+  readonly publishedThrough: number;
+
+  /**
+   * Calls back when carriers may have changed, with the name of the file if it is known. A hint: a listener that
+   * hears nothing still reads.
+   */
+  onChange(listener: (name?: string) => void): void;
 
   /**
    * The wall time (ms) as of which everything that the owner had published can be read here: of a fetch, when

@@ -36,7 +36,7 @@ export interface Membership {
 
 /**
  * Which files of a wire's folder belong to whom. Names are formed from handles that are known; one that two pairs
- * of different rosters form belongs to the earlier one. Spec of the next wire, 1.1, 1.9.
+ * of different rosters form belongs to the earlier one. Spec 1.1, 1.9.
  */
 export function makeWireLayout({ handle, handles, members }: Membership): WireLayout {
   const carriers = new Map<string, ListedCarrier>();
@@ -46,19 +46,19 @@ export function makeWireLayout({ handle, handles, members }: Membership): WireLa
   for (const owner of handles)
     for (const reader of handles) if (owner !== reader) add(pairPath(owner, reader), owner, reader);
   for (const owner of handles) add(outboxPath(owner), owner, undefined);
-  return { carriers, handles, ours: ownCarriers(handle, members) };
+  return { carriers, handles, ours: carriersOf(handle, members) };
 }
 
 function outboxPath(owner: string): string {
   return `outbox/${owner}.jsonl`;
 }
 
-function pairPath(owner: string, reader: string): string {
+export function pairPath(owner: string, reader: string): string {
   return `${owner}_to_${reader}.jsonl`;
 }
 
-/** With two members a pair's file; else the outbox, with copies for each member that does not chain. */
-function ownCarriers(handle: string, members: ReadonlyMap<string, boolean>): OwnCarrier[] {
+/** What an agent that chains writes: with two members a pair's file; else the outbox, with copies for each that does not. */
+export function carriersOf(handle: string, members: ReadonlyMap<string, boolean>): OwnCarrier[] {
   const others = [...members].filter(([member]) => member !== handle);
   const [other] = others;
   if (members.has(handle) && others.length === 1 && other !== undefined)
@@ -73,8 +73,8 @@ function ownCarriers(handle: string, members: ReadonlyMap<string, boolean>): Own
   ];
 }
 
-/** A chained line without `to` is for everybody. Spec of the next wire, 1.2. */
-function isAddressedTo({ bytes }: OwnLine, member: string): boolean {
+/** A chained line without `to` is for everybody. Spec 1.2. */
+export function isAddressedTo({ bytes }: OwnLine, member: string): boolean {
   const parsed = parseObject(bytes);
   const to = parsed.ok ? (parsed.value["to"] ?? "*") : [];
   return isJsonArray(to) ? to.includes(member) || to.includes("*") : to === "*";
@@ -124,8 +124,8 @@ export interface FolderWorld {
   readonly clock: { wallMs(): number };
   /** Calls back after that time; returns how to cancel it. */
   after(inMs: number, act: () => void): () => void;
-  /** Calls back when files of the wire may have changed; returns how to end it. */
-  watch(listener: () => void): () => void;
+  /** Calls back when files of the wire may have changed, with the name if it is known; returns how to end it. */
+  watch(listener: (name?: string) => void): () => void;
 }
 
 export interface FolderOptions {
@@ -139,14 +139,30 @@ export interface FolderOptions {
   layout(): WireLayout;
 }
 
+/** Backoff of a failed publish: the first delay, then all others. On a full disk, how often free space is polled. */
 const FIRST_RETRY_MS = SECOND_MS;
 const NEXT_RETRY_MS = 30 * SECOND_MS;
+const POLL_SPACE_MS = 2 * SECOND_MS;
+const MIN_FREE_BYTES = 64 * 1024;
 
-/** The wire's folder on this machine, or on a filesystem that is shared. Spec of the next wire, 5.1. */
+/** Why our lines are not published: wall ms. */
+export interface PublishTrouble {
+  readonly error: StorageError;
+  readonly sinceMs: number;
+}
+
+interface Waiting extends PublishTrouble {
+  readonly triedMs: number;
+  readonly waitMs: number;
+  /** The filesystem had no free space. */
+  readonly wasFull: boolean;
+}
+
+/** The wire's folder on this machine, or on a filesystem that is shared. Spec 5.1. */
 export class FolderTransport implements Transport {
   readonly kind = "folder";
   readonly #options: FolderOptions;
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners: ((name?: string) => void)[] = [];
   readonly #published = new Map<string, Published>();
   /** Why compressed parts cannot be read to their end, by path. */
   readonly #unreadable = new Map<string, string>();
@@ -154,8 +170,10 @@ export class FolderTransport implements Transport {
   #listing: FolderListing = { carriers: [], unowned: [], passedOver: [] };
   #listedMs: number | undefined;
   #publishedMs: number | undefined;
+  #publishedThrough = 0;
   #listProblem: TransportProblem | undefined;
-  #publishProblem: TransportProblem | undefined;
+  #waiting: Waiting | undefined;
+  #askedMs = 0;
   #unwatch: (() => void) | undefined;
   #cancelRetry: (() => void) | undefined;
 
@@ -172,7 +190,9 @@ export class FolderTransport implements Transport {
     try {
       this.#list();
     } catch (error) {
-      this.#listProblem = this.#problem(error, this.#listProblem);
+      if (!(error instanceof StorageError)) throw error;
+      const sinceMs = this.#listProblem?.sinceMs ?? this.#options.world.clock.wallMs();
+      this.#listProblem = problemOf({ error, sinceMs });
     }
     return this.#listing.carriers;
   }
@@ -197,20 +217,50 @@ export class FolderTransport implements Transport {
   }
 
   publish(): void {
-    const { after } = this.#options.world;
-    const hasFailed = this.#publishProblem !== undefined;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    const before = this.#waiting;
+    if (before !== undefined && !this.#isDue(before)) return;
     try {
       this.#publish();
-      this.#publishProblem = undefined;
+      this.#waiting = undefined;
     } catch (error) {
-      this.#publishProblem = this.#problem(error, this.#publishProblem);
-      const retry = (): void => {
-        this.publish();
+      if (!(error instanceof StorageError)) throw error;
+      const triedMs = this.#options.world.clock.wallMs();
+      this.#waiting = {
+        ...{ error, triedMs, sinceMs: before?.sinceMs ?? triedMs },
+        waitMs: before === undefined ? FIRST_RETRY_MS : NEXT_RETRY_MS,
+        wasFull: error.code === "disk_full" && !this.#hasRoom(),
       };
-      this.#cancelRetry = after(hasFailed ? NEXT_RETRY_MS : FIRST_RETRY_MS, retry);
     }
+    this.#keepTrying();
+  }
+
+  #keepTrying(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry =
+      this.#waiting &&
+      this.#options.world.after(FIRST_RETRY_MS, () => {
+        this.publish();
+        this.#keepTrying();
+      });
+  }
+
+  #isDue({ triedMs, waitMs, wasFull }: Waiting): boolean {
+    const nowMs = this.#options.world.clock.wallMs();
+    // Also when the clock was set back.
+    if (nowMs < triedMs || nowMs >= triedMs + waitMs) return true;
+    if (!wasFull || Math.abs(nowMs - this.#askedMs) < POLL_SPACE_MS) return false;
+    this.#askedMs = nowMs;
+    return this.#hasRoom();
+  }
+
+  #hasRoom(): boolean {
+    const { disk, wireDir } = this.#options;
+    return disk.room(join(wireDir, "config.json")) >= MIN_FREE_BYTES;
+  }
+
+  /** Why nothing of ours is published now. */
+  get trouble(): PublishTrouble | undefined {
+    return this.#waiting;
   }
 
   #publish(): void {
@@ -234,10 +284,15 @@ export class FolderTransport implements Transport {
       });
       this.#published.set(path, published);
     }
+    if (layout.ours.length > 0) this.#publishedThrough = chain.last;
     this.#publishedMs = this.#options.world.clock.wallMs();
   }
 
-  onChange(listener: () => void): void {
+  get publishedThrough(): number {
+    return this.#publishedThrough;
+  }
+
+  onChange(listener: (name?: string) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -246,11 +301,11 @@ export class FolderTransport implements Transport {
   }
 
   refresh(): void {
-    if (this.#publishProblem !== undefined) this.publish();
+    if (this.#waiting !== undefined) this.publish();
   }
 
   health(): TransportHealth {
-    const problem = this.#publishProblem ?? this.#listProblem;
+    const problem = this.#waiting === undefined ? this.#listProblem : problemOf(this.#waiting);
     const unreadable = this.#listing.carriers.flatMap(({ name }) => {
       const reason = this.#unreadable.get(name);
       return reason === undefined ? [] : [{ path: name, problem: reason }];
@@ -258,14 +313,14 @@ export class FolderTransport implements Transport {
     return {
       ...{ remote: this.#options.wireDir, isMover: false, problem },
       ...{ fetchedMs: this.#listedMs, pushedMs: this.#publishedMs },
-      waiting: this.#publishProblem === undefined ? 0 : this.#options.layout().ours.length,
+      waiting: this.#waiting === undefined ? 0 : this.#options.layout().ours.length,
       troubles: [...this.#listing.passedOver, ...unreadable].map(asTrouble),
     };
   }
 
   start(): void {
-    this.#unwatch ??= this.#options.world.watch(() => {
-      for (const listener of this.#listeners) listener();
+    this.#unwatch ??= this.#options.world.watch((name) => {
+      for (const listener of this.#listeners) listener(name);
     });
   }
 
@@ -276,13 +331,10 @@ export class FolderTransport implements Transport {
     this.#cancelRetry = undefined;
     return Promise.resolve();
   }
+}
 
-  /** Anything but trouble with files is our own bug, and goes through. */
-  #problem(error: unknown, before: TransportProblem | undefined): TransportProblem {
-    if (!(error instanceof StorageError)) throw error;
-    const sinceMs = before?.sinceMs ?? this.#options.world.clock.wallMs();
-    return { code: "local", detail: error.message, hint: error.hint, sinceMs };
-  }
+function problemOf({ error, sinceMs }: PublishTrouble): TransportProblem {
+  return { code: "local", detail: error.message, hint: error.hint, sinceMs };
 }
 
 function baseOf(path: string): string {

@@ -39,7 +39,7 @@ export function isPacked(path: string): boolean {
   return path.endsWith(".gz");
 }
 
-/** The compressed form of a file, member by member. An unterminated last line is ended. Spec of the next wire, 1.10. */
+/** The compressed form of a file, member by member. An unterminated last line is ended. Spec 1.10. */
 export function* pack(file: DiskFile): Generator<Uint8Array> {
   const { size } = file.stat();
   let at = 0;

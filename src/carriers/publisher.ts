@@ -22,6 +22,8 @@ export interface OwnLine {
 export interface OwnChain {
   /** Number of the last line that is committed. */
   readonly last: number;
+  /** Incremented by each reread of our carriers, whose lines are published already. Absent: never reread. */
+  readonly readAgain?: number;
   /** Lines behind a number, in order. */
   after(seq: number, limit: number): readonly OwnLine[];
   /** Lines of the last minutes that are in no chain of ours, behind a number of their own. Absent: none. */
@@ -50,6 +52,7 @@ export interface Published {
   readonly through: number;
   /** The last of the lines that are in no chain of ours. */
   readonly extras: number;
+  readonly readAgain?: number;
   /** What each file looked like. */
   readonly files: Readonly<Record<string, string>>;
 }
@@ -60,7 +63,7 @@ const MOST_BYTES = 1024 * 1024;
 
 /**
  * Appends to a carrier what it lacks of our chain, in order, and syncs it. Never cuts, never rewrites. A
- * failure leaves a part of it there: the next call appends the rest. Spec of the next wire, 4.7.
+ * failure leaves a part of it there: the next call appends the rest. Spec 4.7.
  *
  * @param before is told the number of the last line of each append first: its mark is on disk then
  * @throws StorageError
@@ -73,8 +76,12 @@ export function publish(
   before: (last: OwnLine) => void,
 ): Published {
   const files = [carrier.path, ...carrier.others];
+  // A file that disappeared took its lines with it.
   const isKnown =
-    known !== undefined && files.every((path) => lookOf(disk, path) === known.files[path]);
+    known !== undefined &&
+    known.readAgain === chain.readAgain &&
+    files.length === Object.keys(known.files).length &&
+    files.every((path) => lookOf(disk, path) === known.files[path]);
   const held = isKnown ? undefined : linesHeld(disk, files, chain);
   const takes = (line: OwnLine): boolean =>
     held?.has(line.seq) !== true && (carrier.takes?.(line) ?? true);
@@ -98,14 +105,19 @@ export function publish(
     );
   const looks = files.map((path) => [path, lookOf(disk, path)] as const);
   const last = extras.at(-1)?.e ?? known?.extras ?? 0;
-  return { through, extras: last, files: Object.fromEntries(looks) };
+  const { readAgain } = chain;
+  return {
+    ...{ through, extras: last, files: Object.fromEntries(looks) },
+    ...(readAgain === undefined ? {} : { readAgain }),
+  };
 }
 
 /** Which lines of our chain are in these files, byte for byte. */
 function linesHeld(disk: Disk, files: readonly string[], chain: OwnChain): Numbers {
   const held = new Numbers(chain.last);
   for (const path of files) {
-    const file = openUnlessObstructed(disk, path);
+    // The part may have been compressed since the archive was listed.
+    const file = openUnlessObstructed(disk, path) ?? openUnlessObstructed(disk, `${path}.gz`);
     if (file === undefined || file === "obstructed") continue;
     try {
       for (const { bytes } of carrierLines(file)) {

@@ -35,12 +35,18 @@ export interface CarrierRead {
   readonly lines: readonly Uint8Array[];
   /** Lines over the limit, which are skipped. */
   readonly oversized: number;
+  /** Bytes read that belong to no returned line; absent: none. */
+  readonly passed?: number;
   /** Where to go on; undefined: at the beginning. */
   readonly cursor: CarrierCursor | undefined;
   /** Whether more can be read at once. */
   readonly hasMore: boolean;
   /** What was read before is not what it was: reading began again. */
   readonly isAgain: boolean;
+  /** It has become shorter than what was read of it. */
+  readonly isShorter?: boolean;
+  /** In its place is no regular file with one name that we may read. */
+  readonly isObstructed?: true;
   /** Why what follows in a compressed file cannot be read: it is passed over. */
   readonly unreadable?: string;
 }
@@ -56,7 +62,7 @@ const PREFIX_BYTES = 64 * 1024;
 /**
  * The lines behind a cursor, whatever else is in the file. An unterminated end is left for later. A file that
  * is missing, or that is no regular file with one name, has no lines. One whose name ends in `.gz` is read as
- * what it was compressed from. Spec of the next wire, 1.9, 1.10.
+ * what it was compressed from. Spec 1.9, 1.10.
  *
  * @throws StorageError when the disk fails
  */
@@ -72,12 +78,16 @@ export function readCarrier(
     return { ...NOTHING, cursor };
   const file = openUnlessObstructed(disk, path);
   if (file === undefined) return { ...NOTHING, cursor: undefined };
-  if (file === "obstructed") return { ...NOTHING, cursor };
+  if (file === "obstructed") return { ...NOTHING, cursor, isObstructed: true };
   try {
     const stat = file.stat();
     if (isPacked(path)) return takePacked(file, stat, cursor, budget);
     const isAgain = cursor !== undefined && !isContinued(file, stat, cursor);
-    return { ...takeLines(file, stat, isAgain ? undefined : cursor, budget), isAgain };
+    const isShorter = isAgain && stat.size < cursor.offset;
+    return {
+      ...takeLines(file, stat, isAgain ? undefined : cursor, budget),
+      ...{ isAgain, isShorter },
+    };
   } finally {
     file.close();
   }
@@ -132,7 +142,8 @@ function takeLines(
     size: hasMore ? splitter.position : stat.size,
     mtimeMs: stat.mtimeMs,
   };
-  return { lines, oversized, cursor: next, hasMore };
+  const passed = next.offset + next.scanned - begin - taking.bytes;
+  return { lines, oversized, passed, cursor: next, hasMore };
 }
 
 /** An archived part never changes: one that does is read from its beginning. */
@@ -177,12 +188,14 @@ function takePacked(
   const ended = step.done === true ? step.value : undefined;
   const unreadable = isEmpty ? "it goes on for too long without a line" : ended;
   const hasMore = step.done !== true && unreadable === undefined;
+  const ahead = splitter.oversized ? splitter.position - splitter.start : 0;
   return {
     ...{ lines, oversized, hasMore, isAgain: cursor !== undefined && from === undefined },
+    passed: splitter.start + ahead - began - taking.bytes,
     ...(unreadable === undefined ? {} : { unreadable }),
     cursor: {
       ...{ dev, ino, mtimeMs, offset: splitter.start, prefixHash: "" },
-      scanned: splitter.oversized ? splitter.position - splitter.start : 0,
+      scanned: ahead,
       size: hasMore ? 0 : stat.size,
       packed: { ...next, size: stat.size },
     },
@@ -193,7 +206,8 @@ function takePacked(
 class Taking {
   readonly lines: Uint8Array[] = [];
   oversized = 0;
-  #count = 0;
+  /** Of the lines, with their newlines. */
+  bytes = 0;
   readonly #budget: ReadBudget;
   readonly #begin: number;
 
@@ -205,10 +219,13 @@ class Taking {
   /** True when the budget is used up. */
   feed(splitter: LineSplitter, chunk: Uint8Array): boolean {
     for (const { bytes, end } of splitter.feed(chunk)) {
-      this.#count += 1;
       if (bytes === undefined) this.oversized += 1;
-      else if (!isBlank(bytes)) this.lines.push(bytes);
-      if (this.#count >= this.#budget.lines || end - this.#begin >= this.#budget.bytes) return true;
+      else if (!isBlank(bytes)) {
+        this.lines.push(bytes);
+        this.bytes += bytes.length + 1;
+      }
+      const count = this.lines.length + this.oversized;
+      if (count >= this.#budget.lines || end - this.#begin >= this.#budget.bytes) return true;
     }
     return splitter.start - this.#begin >= this.#budget.bytes;
   }

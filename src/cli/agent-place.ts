@@ -1,7 +1,7 @@
-import { DeaddropError } from "../api/errors.ts";
 import { connectDaemon } from "../client/socket-client.ts";
 import { loadPlace, type AgentConfig } from "../agent/config/agent-config.ts";
 import { setupHost, type SetupHost } from "../setup/host.ts";
+import { knownMembership } from "../agent/config/known-handles.ts";
 import type { AgentPaths } from "../storage/paths.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "./context.ts";
 
@@ -19,7 +19,8 @@ export function agentPlace(cli: Cli, flags: GlobalFlags): AgentPlace {
     handle: findHandle(cli, flags),
     peers: flags.peer,
   });
-  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  const { handles } = knownMembership(host.disk, place);
+  const peers = handles.filter((handle) => handle !== place.handle);
   return { host, place, peers };
 }
 
@@ -32,17 +33,5 @@ export async function reloadDaemon(paths: AgentPaths): Promise<boolean> {
     return true;
   } finally {
     daemon.close();
-  }
-}
-
-/**
- * A running daemon has the newest heads in memory, and writes them when it reloads. One that does not
- * answer holds up nobody: what it wrote last is at most 30 s old. Spec 4.1.
- */
-export async function haveHeadsSaved(paths: AgentPaths): Promise<void> {
-  try {
-    await reloadDaemon(paths);
-  } catch (error) {
-    if (!(error instanceof DeaddropError)) throw error;
   }
 }

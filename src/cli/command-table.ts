@@ -83,7 +83,6 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("service", "as a service", () => import("./commands/run/service.ts")),
       entry("guard", "check commits", () => import("./commands/run/guard.ts")),
       entry("transport", "machines", () => import("./commands/run/transport.ts")),
-      entry("layout", "outboxes", () => import("./commands/run/layout.ts")),
       entry("archive", "close a year", () => import("./commands/run/archive.ts")),
       entry("backup", "save keys", () => import("./commands/run/backup.ts")),
       entry("restore", "restore it", () => import("./commands/run/restore.ts")),

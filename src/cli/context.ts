@@ -58,7 +58,7 @@ export interface GlobalFlags {
 
 /**
  * Whether a person reads this, who may do what only operators may: a terminal, and no tool that was
- * started for an agent (`deaddrop run` names the agent in the environment). Spec 4.4.
+ * started for an agent (`deaddrop run` names the agent in the environment). Spec 8.6.
  */
 export function readerOf(cli: Pick<Cli, "env" | "stdin" | "stderr">): "agent" | "operator" {
   const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;

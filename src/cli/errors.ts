@@ -14,7 +14,7 @@ interface Report {
 }
 
 /**
- * Prints what was wrong and what to do, and returns the exit code (spec 4.2). With `json` it is
+ * Prints what was wrong and what to do, and returns the exit code (spec 8.6). With `json` it is
  * one line `{"error":{"code","message","hint"}}` on standard error.
  */
 export async function reportError(

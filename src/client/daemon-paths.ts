@@ -4,7 +4,7 @@ import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { daemonPaths, type DaemonPaths, type Places } from "../storage/paths.ts";
 import { findWireKey } from "../storage/private/private-folders.ts";
-import { claimedWireId } from "../wire/roster/claimed-wire-id.ts";
+import { claimedWireId } from "../wire/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
 /**

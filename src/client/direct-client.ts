@@ -6,7 +6,7 @@ import type { AgentReach, ClientPlace } from "../api/client.ts";
 import { askDirectly } from "../api/operations.ts";
 import { systemClock } from "../agent/session/clock.ts";
 import { makeQueue } from "../agent/session/queue.ts";
-import { makeService } from "../agent/effects/group-commit.ts";
+import { makeService } from "../agent/session/group-commit.ts";
 import { silentLogger, type Logger, type World } from "../agent/session/world.ts";
 
 /** The real world of a process. */
@@ -23,6 +23,16 @@ export function realWorld(
     random: Math.random,
     verifyAll,
     log,
+    // A command starts no carriers: it reads and publishes once.
+    carriers: ({ core }) => ({
+      ...{ disk, log, env: process.env, random: Math.random, clock: systemClock },
+      cadenceMs: () => core().ownCadenceMs,
+      after: () => () => undefined,
+      watch: () => () => undefined,
+      failed: (error) => {
+        throw error;
+      },
+    }),
   };
 }
 

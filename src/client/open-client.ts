@@ -15,7 +15,7 @@ const TRY_AGAIN_MS = 50;
 /**
  * Opens the way to an agent: its daemon's socket when one runs, else the agent itself in this
  * process, under the identity's lock for the moment of each call. A daemon that starts or ends
- * later is noticed by the next call. Spec 4.1, Locks.
+ * later is noticed by the next call. Spec 4.2, Locks.
  *
  * `limitMs`: how long a call waits for other processes of the same identity, the start of its daemon
  * included; and how long for the daemon's answer. Spec 4.2.

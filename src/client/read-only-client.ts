@@ -2,7 +2,7 @@ import type { AgentReach, ClientPlace } from "../api/client.ts";
 import { askDirectly, type Answer, type OperationName } from "../api/operations.ts";
 import { openAgent } from "../agent/agent.ts";
 import { makeQueue } from "../agent/session/queue.ts";
-import { makeService } from "../agent/effects/group-commit.ts";
+import { makeService } from "../agent/session/group-commit.ts";
 import { silentLogger } from "../agent/session/world.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";

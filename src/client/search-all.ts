@@ -1,5 +1,5 @@
 import type { Client } from "../api/client.ts";
-import type { ThreadMessage } from "../api/views.ts";
+import type { HeldMessage } from "../api/views.ts";
 
 /**
  * The newest `limit` messages that hold a text, oldest first: page by page through all of history,
@@ -9,8 +9,8 @@ export async function searchAll(
   client: Pick<Client, "view">,
   text: string,
   limit: number,
-): Promise<ThreadMessage[]> {
-  let found: ThreadMessage[] = [];
+): Promise<HeldMessage[]> {
+  let found: HeldMessage[] = [];
   let before = {};
   while (found.length < limit) {
     const asked = { text, limit: limit - found.length, ...before };

@@ -22,7 +22,7 @@ export interface Waiting {
 
 /**
  * Waits until there is something for the agent, and says what; or that there is nothing, when the
- * time is over. Spec 4.4. Throws DeaddropError.
+ * time is over. Spec 8.6. Throws DeaddropError.
  */
 export async function waitForNews(
   client: Client,

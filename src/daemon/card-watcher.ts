@@ -39,14 +39,17 @@ export interface CardWatcher {
   stop(): void;
 }
 
-/** How a daemon meets its peers: `look` tells whether anything may have changed, and is cheap. */
+/**
+ * How a daemon meets its peers: `look` tells whether anything may have changed, and is cheap. `handles`: every agent
+ * that is or was on the wire.
+ */
 export interface CardReader {
-  look(place: AgentConfig): string;
-  meet(place: AgentConfig): Meeting;
+  look(place: AgentConfig, handles: readonly string[]): string;
+  meet(place: AgentConfig, handles: readonly string[]): Meeting;
 }
 
 export function watchCards(
-  agent: Pick<Agent, "place" | "reload" | "monoMs">,
+  agent: Pick<Agent, "place" | "carriers" | "reload" | "monoMs">,
   queue: Queue,
   log: Logger,
   reader: CardReader,
@@ -61,10 +64,11 @@ export function watchCards(
   async function look(): Promise<void> {
     shownKey = agent.place.identity.signer.keyId;
     const isOld = agent.monoMs() >= readMs + ALL_CARDS_MS;
-    const now = reader.look(agent.place);
+    const { handles } = agent.carriers.layout();
+    const now = reader.look(agent.place, handles);
     if (!isOld && now === seen) return;
     seen = "";
-    const { pinned, restarted } = reader.meet(agent.place);
+    const { pinned, restarted } = reader.meet(agent.place, handles);
     // As it was before it was read: what has changed meanwhile is read the next time.
     seen = now;
     readMs = agent.monoMs();

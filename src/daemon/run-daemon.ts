@@ -1,13 +1,15 @@
 import { unlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino, stdTimeFunctions, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk/disk.ts";
 import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
-import { ownLogs } from "../wire/layout.ts";
+import { Checkpointer } from "../store/checkpointer.ts";
+import type { WireLayout } from "../carriers/carrier.ts";
 import { quote } from "../wire/quote.ts";
-import type { StopHook } from "../agent/session/world.ts";
+import type { World } from "../agent/session/world.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
 import { auditTonight } from "./calendar/nightly-audit.ts";
 import { scheduleTasks, type CalendarWork } from "./calendar/scheduled-tasks.ts";
@@ -21,7 +23,7 @@ import { makeStopHook } from "./hooks/stop-hook.ts";
 import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
-import { makeService } from "../agent/effects/group-commit.ts";
+import { makeService } from "../agent/session/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
@@ -29,9 +31,8 @@ import { makeRoundWaiters } from "./round-waiters.ts";
 import { openRounds } from "./rounds/open-rounds.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
-import { makeFailure, makeTicker, type Ticker } from "./ticker.ts";
-import { openTransport, remoteLink, type TransportNeeds } from "./transport/open-transport.ts";
-import { watchWire, type Watcher } from "./watch-wire.ts";
+import { makeFailure, makeTicker, type Failure, type Ticker } from "./ticker.ts";
+import { carriersWorld } from "./transport/carriers-world.ts";
 
 export interface DaemonOptions {
   readonly wireDir: string;
@@ -49,12 +50,11 @@ export interface DaemonOptions {
 }
 
 const DAEMON_LOCK_WAIT_MS = 15_000;
-/** Spec 4.1, Tail: how often all logs are looked at, whatever the watcher says. */
+/** Retry interval when the store cannot be opened at startup. */
+const BEGIN_AGAIN_MS = 2_000;
+/** Spec 4.2, Tail: how often all logs are looked at, whatever the watcher says. */
 const SAFETY_POLL_MS = 30_000;
 const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
-
-/** One round does not wait for a command: the next daemon that stays runs it. */
-const LEFT_TO_A_DAEMON: StopHook = { run: () => undefined, isRunning: () => true };
 
 /** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
@@ -74,11 +74,16 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   }
 }
 
-/** Who has left sends nothing: what a daemon of it wrote would be refused by all. Spec 3.11. */
-function refuseAway({ place: { handle, layout, paths } }: Pick<Agent, "place">): void {
-  if (layout.members.includes(handle)) return;
+/** Who has left sends nothing more: what it said last is pushed, and that is all. Spec 3.11. */
+async function refuseAway(agent: Agent): Promise<void> {
+  while (await agent.tick());
+  const { handle, members, roster } = await agent.view("whoami", undefined);
+  // Of a newcomer the lines that make it a member may be still to come.
+  if (members.includes(handle) || !roster.includes(handle)) return;
+  const { wireDir } = agent.place.paths;
+  await agent.carriers.git.transport?.turn({ fetch: true, push: true });
   throw new DeaddropError("config", `${handle} has left this wire`, {
-    hint: `a member lets it come back (deaddrop member add ${handle}); then: deaddrop join ${paths.wireDir} --me ${handle}`,
+    hint: `a member lets it come back (deaddrop member add ${handle}); then: deaddrop join ${wireDir} --me ${handle}`,
   });
 }
 
@@ -100,20 +105,20 @@ function storageExitCode({ code }: StorageError): number {
 }
 
 async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): Promise<number> {
-  const { handle, peers } = options;
+  const { handle, peers, once, wireDir } = options;
   const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
-  const world = realWorld(places, options.wireDir, log);
+  const real = realWorld(places, wireDir, log);
+  const broken = makeFailure();
   const hook = makeNoticeHook({
     settings: () => agent.place.settings.hooks,
     who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
-    monoMs: () => world.clock.monoMs(),
-    wallMs: () => world.clock.wallMs(),
+    monoMs: () => real.clock.monoMs(),
+    wallMs: () => real.clock.wallMs(),
     run: runHook,
     log,
   });
   // The stop hook is made before the ticker, which `serve` puts here.
   const looks = { soon: (): void => undefined };
-  const link = remoteLink();
   const stopHook = makeStopHook({
     settings: () => agent.place.settings.hooks,
     who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
@@ -121,29 +126,65 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     ended: () => looks.soon(),
     log,
   });
-  const hooked = options.once
-    ? { ...world, remote: link, hooks: { stop: LEFT_TO_A_DAEMON } }
-    : { ...world, remote: link, hooks: { onNotice: hook.heard, stop: stopHook } };
-  const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
-  refuseAway(agent);
-  await agent.lockIdentity(DAEMON_LOCK_WAIT_MS);
+  const checkpointer = new Checkpointer();
+  const inProcess = { ...real, env: process.env, failed: broken.fail };
+  const world: World = {
+    ...{ ...real, checkpointer },
+    carriers: (user) => carriersWorld(inProcess, user),
+    // One round does not wait for a command: the next daemon that stays runs it.
+    ...(once ? {} : { hooks: { onNotice: hook.heard, stop: stopHook } }),
+  };
+  const agent = openAgent(world, { wireDir, handle, peers });
+  await begin(agent, log, once);
   try {
-    if (options.once) return await runOnce({ agent, link, places, log });
-    return await serve({ agent, link, places, log }, options, manager, looks);
+    await refuseAway(agent);
+    const running = once ? runOnce(agent) : serve({ agent, log, looks, manager, broken }, options);
+    return await Promise.race([running, broken.failed]);
   } finally {
     hook.stop();
     stopHook.stop();
+    await agent.carriers.stop();
+    await checkpointer.stop();
     agent.close();
   }
 }
 
+/**
+ * Opens the agent's store. A long-running daemon retries on a storage error; meanwhile commands report the error
+ * themselves. Spec 4.11.
+ */
+async function begin(agent: Agent, log: Pino, once: boolean): Promise<void> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await agent.lockIdentity(DAEMON_LOCK_WAIT_MS);
+    } catch (error) {
+      agent.close();
+      const mayPass =
+        error instanceof StorageError && storageExitCode(error) === EXIT_CODES.storage;
+      if (once || !mayPass) throw error;
+      const { code, hint, message } = error;
+      if (isFirst)
+        log.error({ code, hint }, `the daemon cannot open its store yet and retries: ${message}`);
+      await sleep(BEGIN_AGAIN_MS);
+    }
+  }
+}
+
+/** What a daemon that stays works with. */
+interface Serving {
+  readonly agent: Agent;
+  readonly log: Pino;
+  readonly looks: { soon(): void };
+  readonly manager: ServiceManager;
+  readonly broken: Failure;
+}
+
 async function serve(
-  { agent, link, places, log }: Run,
+  { agent, log, looks, manager, broken }: Serving,
   options: DaemonOptions,
-  manager: ServiceManager,
-  looks: { soon(): void },
 ): Promise<number> {
   const { paths, handle } = agent.place;
+  const { carriers } = agent;
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
   const waiters = makeRoundWaiters();
@@ -154,72 +195,50 @@ async function serve(
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
-      for (const each of [waiters, sessions, transport, cards]) each?.rounded();
+      for (const each of [waiters, sessions, cards]) each?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const broken = makeFailure();
-  const transport = openTransport({
-    ...{ agent, queue, places, link, log, failed: broken.fail },
-    pulled: () => ticker.soon(),
-  });
-  const parts = { until: waiters.until, sessions, rounds, transport: transport.control };
+  const parts = { until: waiters.until, sessions, rounds, transport: carriers.git };
   const server = await serveWhenPossible(() => openSocket(agent, queue, parts, ticker), log);
   const isOwn = ownNames(agent);
-  const watcher = watchLogs(paths.wireDir, filesystem.events, log, (name) => {
+  carriers.onChange((name) => {
     if (name !== undefined) cards?.changed(name);
-    transport.changed(name);
     if (isOwn(name)) ticker.later();
     else ticker.soon();
   });
   const tasks = scheduleTasks(agent, log, process.env, calendarWork(agent, queue, log, options));
-  const ending = endSignal(agent, queue, log, [ticker.soon, () => transport.control.fetchSoon()]);
+  const ending = endSignal(agent, queue, log, [ticker.soon, () => carriers.git.fetchSoon()]);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
+    carriers.start();
     await ticker.now();
     await listIncidents(agent, queue, log);
     // The turn of the year may have been while no daemon ran.
     await tasks.newDay();
     cards = watchCards(agent, queue, log, options.cards);
     rounds.look();
-    transport.start();
     manager.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, ticker.failed, broken.failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
     manager.stopping();
-    for (const each of [cards, tasks, waiters, sessions, rounds]) each?.stop();
-    await closeAll(watcher, server, ticker);
+    for (const each of [cards, tasks, waiters, sessions, rounds, ticker]) each?.stop();
+    await server.close();
   }
   await queue(() => agent.farewell());
-  await transport.stop();
   return 0;
 }
 
-function watchLogs(
-  wireDir: string,
-  hasEvents: boolean,
-  log: Pino,
-  changed: (name: string | undefined) => void,
-): Watcher {
-  const options = {
-    usePolling: !hasEvents,
-    intervalMs: SAFETY_POLL_WITHOUT_EVENTS_MS,
-    onError: (error: unknown) =>
-      log.warn({ detail: String(error) }, "no file events: we look from time to time"),
-  };
-  return watchWire(wireDir, options, changed);
-}
-
-/** Whether that is the name of one of our logs: of others, where the layout has changed. */
-function ownNames(agent: Agent): (name: string | undefined) => boolean {
-  const namesOf = ({ layout, handle }: Agent["place"]): Set<string> =>
-    new Set(ownLogs(layout, handle).map(({ path }) => basename(path)));
-  let { place } = agent;
-  let names = namesOf(place);
+/** Whether that is the name of a file that we write now. */
+function ownNames({ carriers }: Pick<Agent, "carriers">): (name: string | undefined) => boolean {
+  let layout: WireLayout | undefined;
+  let names = new Set<string>();
   return (name) => {
-    if (place !== agent.place) names = namesOf((place = agent.place));
+    const now = carriers.layout();
+    if (now !== layout) names = new Set(now.ours.map(({ path }) => basename(path)));
+    layout = now;
     return name !== undefined && names.has(name);
   };
 }
@@ -240,14 +259,7 @@ function calendarWork(
 
 /** Spec 3.9: what a daemon that starts shows its operator. */
 async function listIncidents(agent: Pick<Agent, "view">, queue: Queue, log: Pino): Promise<void> {
-  const incidents = await queue(() => agent.view("status", undefined)).then(
-    (status) => status.incidents,
-    (error: unknown) => {
-      // The first round had the same trouble, and the ticker tries again.
-      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
-      return [];
-    },
-  );
+  const { incidents } = await queue(() => agent.view("status", undefined));
   for (const { event_id: id, from, severity, status, subject } of incidents) {
     log.warn(
       { incident: id, from, severity, status, subject: quote(subject) },
@@ -278,32 +290,12 @@ async function openSocket(
   );
 }
 
-async function closeAll(watcher: Watcher, server: SocketServer, ticker: Ticker): Promise<void> {
-  ticker.stop();
-  await watcher.close();
-  await server.close();
-}
-
-/** What a run of the daemon works with. */
-type Run = Pick<TransportNeeds, "agent" | "link" | "places"> & { readonly log: Pino };
-
 /** `daemon --once`: one fetch, one round, one push. Returns the exit code. Spec 4.2. */
-async function runOnce({ agent, link, places, log }: Run): Promise<number> {
-  const queue = makeQueue();
-  const broken = makeFailure();
-  const transport = openTransport({
-    ...{ agent, queue, places, link, log, failed: broken.fail },
-    pulled: () => undefined,
-  });
-  await Promise.race([broken.failed, round()]);
+async function runOnce(agent: Agent): Promise<number> {
+  const { git } = agent.carriers;
+  await git.transport?.turn({ fetch: true, push: false });
+  while (await agent.tick());
+  await git.transport?.turn({ fetch: false, push: true });
   if (agent.stuck !== undefined) throw agent.stuck;
   return 0;
-
-  async function round(): Promise<void> {
-    await transport.turn();
-    await queue(() => agent.tick());
-    await queue(() => agent.sync());
-    await transport.turn();
-    await transport.stop();
-  }
 }

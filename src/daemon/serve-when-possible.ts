@@ -9,7 +9,7 @@ const OF_THE_DISK: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT"
 
 /**
  * Serves the daemon's socket, at once or as soon as the disk has room for its name. A daemon runs
- * without it meanwhile: peers do not need it. Spec 4.1, Storage trouble.
+ * without it meanwhile: peers do not need it. Spec 4.11, Storage trouble.
  */
 export async function serveWhenPossible(
   serve: () => Promise<SocketServer>,

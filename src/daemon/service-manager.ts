@@ -6,7 +6,7 @@ import { EXIT_CODES } from "../api/errors.ts";
  * so each message goes through `systemd-notify` (a child, so the unit has NotifyAccess=all). It
  * stays until the manager has read the message: of a process that has ended, the manager cannot
  * tell to which unit it belonged, and drops the message (docs/decisions/011). We do not wait for
- * it. Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
+ * it. Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 8.6.
  */
 export interface ServiceManager {
   /** The daemon has started up (spec 3.9); `status` is one line for `systemctl status`. */

@@ -3,7 +3,6 @@ import type { AgentRounds } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
-import { syncWhenQuiet } from "./sync-when-quiet.ts";
 import { processWakes, makeAlarm, type Wake } from "./wake.ts";
 
 /**
@@ -47,7 +46,6 @@ export function makeTicker(
 ): Ticker {
   const { wake = processWakes } = options;
   const alarm = makeAlarm(() => agent.monoMs(), wake);
-  const syncing = syncWhenQuiet(agent, queue, { log, wake });
   const failure = makeFailure();
   let pending: Promise<void> | undefined;
   let stopped = false;
@@ -63,7 +61,6 @@ export function makeTicker(
       retryMs = FIRST_RETRY_MS;
       options.alive();
       plan(more ? 0 : untilNextMs(agent, options));
-      if (!stopped) syncing.after();
     } catch (error) {
       if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) {
         return failure.fail(error);
@@ -96,7 +93,6 @@ export function makeTicker(
     stop() {
       stopped = true;
       alarm.callOff();
-      syncing.stop();
     },
     failed: failure.failed,
   };
@@ -116,8 +112,14 @@ function untilNextMs(
   return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
 }
 
-/** A promise that only rejects; it may have no listener. */
-export function makeFailure(): { readonly failed: Promise<never>; fail(error: unknown): void } {
+/** An error that is our own bug: what waits for `failed` ends with it. */
+export interface Failure {
+  readonly failed: Promise<never>;
+  fail(error: unknown): void;
+}
+
+/** Its promise only rejects, and may have no listener. */
+export function makeFailure(): Failure {
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;

@@ -12,9 +12,7 @@ const REQUESTS: ReadonlyMap<string, string> = new Map([
 const ACTIONS: ReadonlyMap<string, string> = new Map([
   ["add_key", "proposal that also adds a signing key of its author"],
   ["deactivate_key", "proposal that also ends a signing key of its author"],
-  ["layout", "proposal that also moves the wire to layout outbox"],
-  ["add_member", "proposal that also adds a member to the wire"],
-  ["remove_member", "proposal that also removes a member of the wire"],
+  ["members", "proposal that changes who is a member of the wire"],
 ]);
 
 type Asked = Pick<ObligationView, "type" | "request_type" | "action">;

@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields that name messages: they are shown as far as a command needs them. */
 const ID_FIELDS: ReadonlySet<string> = new Set(
-  "acks cancels corrects counters escalates expires incident proposal_id releases replaced_by resolves resumes resumes_here reverts supersedes".split(
+  "about acks after answers corrects counters decides ends escalates leaves resolves resumes supersedes".split(
     " ",
   ),
 );
@@ -32,9 +32,7 @@ export function bodyText({
 
 const SENTENCES: Readonly<Record<string, (body: Fields) => string | undefined>> = {
   ack: ackText,
-  // A withdrawal names its message in both fields.
-  correction: ({ corrects, reverts, ...rest }) =>
-    corrects === reverts && reverts !== undefined ? fieldLines({ reverts, ...rest }) : undefined,
+  correction: closeText,
   agent_card: ({ name, handle, issued_at: issued }) =>
     `the card of ${words(name ?? handle ?? "an agent")}${issued === undefined ? "" : `, of ${words(issued)}`}`,
   trust_tier_announcement: ({ about, tier }) =>
@@ -55,12 +53,25 @@ function proposalText(subject: string, body: unknown): string {
 
 /** Which message it answers, and how; then what else it says. */
 function ackText(body: Fields): string | undefined {
-  const { acks, approve, reason, ...rest } = body;
-  if (acks === undefined && approve === undefined) return undefined;
+  const { acks, answers, about, approve, reason, ...rest } = body;
+  const named = acks ?? answers ?? about;
+  if (named === undefined && approve === undefined) return undefined;
   const verb = approve === true ? "agrees to" : approve === false ? "rejects" : "has seen";
-  const what = typeof acks === "string" ? shortId(acks) : words(acks ?? "the thread");
-  const why = reason === undefined || reason === "" ? "" : `: ${words(reason)}`;
-  return [`${verb} ${what}${why}`, ...linesOf(rest)].join("\n");
+  const what = words(shortIds(named ?? "the thread"));
+  return [`${verb} ${what}${because(reason)}`, ...linesOf(rest)].join("\n");
+}
+
+/** What was asked, and what became of it; `answers` proves it, and says nothing to a reader. */
+function closeText(body: Fields): string | undefined {
+  const { decides, outcome, of, answers: _proof, reason, ...rest } = body;
+  if (decides === undefined || outcome === undefined) return undefined;
+  const party = of === undefined ? "" : ` for ${words(of)}`;
+  const what = `${words(shortIds(decides))} is ${words(outcome)}${party}`;
+  return [`${what}${because(reason)}`, ...linesOf(rest)].join("\n");
+}
+
+function because(reason: unknown): string {
+  return reason === undefined || reason === "" ? "" : `: ${words(reason)}`;
 }
 
 function fieldLines(body: Fields): string {
@@ -74,9 +85,14 @@ function linesOf(body: Fields): string[] {
   });
 }
 
+/** Of a place its id is what a command takes. */
 function shortIds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shortIds);
+  if (Array.isArray(value)) return isPlace(value) ? shortIds(value[2]) : value.map(shortIds);
   return typeof value === "string" && EVENT_ID.test(value) ? shortId(value) : value;
+}
+
+function isPlace(value: readonly unknown[]): boolean {
+  return value.length === 3 && typeof value[0] === "string" && typeof value[2] === "string";
 }
 
 function fieldText(name: string, text: string): string {

@@ -8,7 +8,7 @@ import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId } from "./short-id.ts";
 import { aheadNote, dueWords, when } from "./when.ts";
 
-/** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
+/** Characters of a body that are shown unless all of it is asked for. Spec 8.6. */
 const SHOWN_BODY = 2_000;
 
 /** How messages are shown. */

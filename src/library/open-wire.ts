@@ -3,6 +3,7 @@ import { openClient } from "../client/open-client.ts";
 import type { Client, SendAnswer } from "../api/client.ts";
 import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
 import { proposalBody } from "../sending/message.ts";
+import { withParties } from "../sending/naming/parties.ts";
 import { fromPlain, type JsonValue } from "../wire/json/json.ts";
 import { speakerOf, type Speaker } from "./speaking.ts";
 
@@ -27,7 +28,7 @@ export interface Outgoing {
   readonly ackRequired?: boolean;
 }
 
-/** An agent's view of its wire, through its daemon when one runs. Spec 4.5. */
+/** An agent's view of its wire, through its daemon when one runs. Spec 8.7. */
 export interface Wire extends Speaker {
   /** Durable when it resolves. Throws DeaddropError when nothing was sent. */
   send(...messages: readonly Outgoing[]): Promise<SendAnswer>;
@@ -87,9 +88,9 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   };
 }
 
-/** A proposal has the same fields, whatever way it is sent. Spec 3.4. */
+/** What asks has the same fields, whatever way it is sent. Spec 3.4. */
 async function bodyOf(client: Client, { to, type, subject, body }: Outgoing): Promise<JsonValue> {
-  const value = fromPlain(body);
+  const value = await withParties(client, { type, to, body: fromPlain(body) });
   return type === "proposal" ? proposalBody(client, subject, value, to) : value;
 }
 

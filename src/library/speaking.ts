@@ -35,7 +35,7 @@ export interface Speaker {
   acknowledge(id: string, about?: Reasons & Once): Promise<Said>;
   accept(id: string, about?: Reasons & Once): Promise<Said>;
   reject(id: string, about: Reasons & Once): Promise<Said>;
-  /** `decision`, else the subject, is what is recorded; `body` says why. Spec 3.4. */
+  /** `decision`, else the subject, is what is recorded; `body` says why. Spec 3.4.7. */
   propose(about: Words<Proposal>): Promise<Said>;
   counter(id: string, about: Words<Proposal>): Promise<Said>;
   request(about: Words<Request>): Promise<Said>;

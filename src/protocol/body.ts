@@ -8,7 +8,7 @@ const EVENT_ID = /^[0-9a-f]{64}$/u;
  */
 
 /** The body as an object with fields, or `undefined` when it is none. */
-export function bodyObject(body: JsonValue): JsonObject | undefined {
+function bodyObject(body: JsonValue): JsonObject | undefined {
   return isJsonObject(body) ? body : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { JsonValue } from "../wire/json/json.ts";
 import { parseTimestamp } from "../wire/timestamp.ts";
 import { textField } from "./body.ts";
 
-/** Spec 3.4: `body.due` is between these two after the line's own timestamp. */
+/** Spec 3.4.6: `body.due` is between these two after the line's own timestamp. */
 export const MIN_DUE_MS = 2 * MINUTE_MS;
 export const MAX_DUE_MS = 30 * DAY_MS;
 

@@ -3,7 +3,7 @@ import { DeaddropError } from "../api/errors.ts";
 import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { effectNote } from "./incident.ts";
-import { SHUTDOWN } from "../protocol/requests/request-line.ts";
+import { SHUTDOWN } from "../protocol/asks/requests.ts";
 import type { Draft } from "../wire/compose.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
@@ -65,7 +65,10 @@ export async function prepareVerdict(
     draft: answerOf(parent, verdict, reason, request),
     answers: parent,
     note: await noteOf(client, parent, verdict, proposal),
-    agreesTo: verdict === "reject" ? undefined : (proposal?.decision ?? undefined),
+    agreesTo:
+      verdict !== "reject" && proposal?.status === "open"
+        ? (proposal.decision ?? undefined)
+        : undefined,
   };
 }
 
@@ -120,7 +123,7 @@ function answerOf(
   reason: string | undefined,
   request: RequestView | undefined,
 ): Draft {
-  // Spec 3.4, 3.7: agreement to a proposal or a claim is said; an ack of anything else agrees to nothing.
+  // Agreement to a proposal or a claim is said; an ack of anything else agrees to nothing. Spec 3.4.1, 3.7.
   const says = verdict !== "ack" || ["proposal", "claim"].includes(parent.type);
   const named =
     request === undefined
@@ -131,11 +134,17 @@ function answerOf(
     type: "ack",
     subject: answerSubject(WORDS[verdict], parent),
     body: {
-      acks: parent.event_id,
+      [says ? answeredIn(parent) : "about"]: parent.place,
       ...named,
       ...(says ? { approve: verdict !== "reject" } : {}),
       ...(reason === undefined ? {} : { reason }),
     },
     correlationId: parent.correlation_id,
   };
+}
+
+/** The field by which a yes or a no names what it answers. Spec 3.4.1, 3.7. */
+function answeredIn({ type }: Parent): "acks" | "answers" | "about" {
+  if (type === "proposal") return "acks";
+  return type === "request" ? "answers" : "about";
 }

@@ -4,7 +4,7 @@ import type { ClaimForecast, ClaimView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/claims/claim-line.ts";
 import { isOver } from "../protocol/claims/claim-shapes.ts";
-import { patternCovers } from "../protocol/decisions/path-match.ts";
+import { patternCovers } from "../protocol/claims/path-match.ts";
 import { SECOND_MS } from "../wire/durations.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";
 import { MIN_ID_PREFIX } from "../wire/limits.ts";
@@ -95,14 +95,14 @@ export async function prepareRelease(client: Client, named: string | undefined):
       to: [...new Set(claims.flatMap(({ to }) => to))],
       type: "release",
       subject: cutSubject(`release: ${paths.join(", ")}`),
-      body: { releases: claims.map(({ event_id }) => event_id) },
+      body: {},
       correlationId: correlation_id,
     },
     note: paths.length > 1 ? `The whole claim ends: ${paths.join(", ")}.` : undefined,
   };
 }
 
-/** All lines of one claim: in a wire of pairs each peer has its own. Throws DeaddropError. */
+/** All claims of one thread: a release ends them together. Throws DeaddropError. */
 async function claimsMeant(client: Client, name: string | undefined): Promise<ClaimView[]> {
   const all = await client.view("claims");
   const ours = all.filter((each) => each.from === client.handle && !isOver(each));

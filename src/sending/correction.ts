@@ -1,6 +1,7 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { JsonObject, JsonValue } from "../wire/json/json-value.ts";
+import type { Draft } from "../wire/compose.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { correctionNote, refuseLateRevert } from "./ended.ts";
 import { answerSubject, parentOf, subjectWith, type Parent } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
@@ -17,6 +18,9 @@ export interface Correction {
   readonly extras: Extras;
 }
 
+/** Of an ask that its asker takes back without saying why. */
+const TAKEN_BACK = "taken back";
+
 /** The message stays, the correction is shown beside it. Spec 1.7, 3.4. */
 export async function prepareCorrection(
   client: Client,
@@ -29,15 +33,23 @@ export async function prepareCorrection(
       hint: "`deaddrop reject <id>` refuses a peer's",
     });
   }
-  if (reverts) await refuseLateRevert(client, parent);
-  const word = reverts ? "reverted" : "correction";
+  const readers = await recipients(client, to ?? readersOf(parent, client));
+  const named = own === undefined ? {} : { subject: subjectWith(own, wordOf(reverts), parent) };
+  if (reverts) {
+    refuseByHand(parent);
+    await refuseLateRevert(client, parent);
+    const draft = endOf(parent, readers, body === "" ? undefined : body);
+    return { draft: { ...draft, ...named, ...extras }, answers: parent };
+  }
+  const corrects = { corrects: parent.place };
   return {
     draft: {
-      to: await recipients(client, to ?? readersOf(parent, client)),
+      to: readers,
       type: "correction",
-      subject: own === undefined ? answerSubject(word, parent) : subjectWith(own, word, parent),
-      body: correctionBody(parent.event_id, body, reverts),
+      subject: answerSubject(wordOf(reverts), parent),
+      body: body === "" ? corrects : { ...corrects, text: body },
       correlationId: parent.correlation_id,
+      ...named,
       ...extras,
     },
     answers: parent,
@@ -45,13 +57,50 @@ export async function prepareCorrection(
   };
 }
 
+/**
+ * The line that ends an ask of ours without an approval. Spec 3.4.1.
+ *
+ * @param of of a request: for whom it ends
+ */
+export function endOf(
+  ask: Parent,
+  to: readonly string[],
+  why: JsonValue | undefined,
+  of?: string,
+): Draft {
+  return {
+    to,
+    type: "correction",
+    subject: answerSubject(of === undefined ? "reverted" : "cancelled", ask),
+    body: {
+      ...reasonFields(why),
+      decides: ask.place,
+      ...(of === undefined ? {} : { of }),
+      ...{ outcome: "ended", answers: [] },
+    },
+    correlationId: ask.correlation_id,
+  };
+}
+
+/** What is in no chain is closed by the one that it asks. Spec 3.4.5. */
+export function refuseByHand({ place: [, seq], type }: Parent): void {
+  if (seq !== null) return;
+  throw new DeaddropError("refused", `that ${type} was written by hand: whom it asks ends it`, {
+    hint: "say that you take it back, and have it rejected: deaddrop reply <id>",
+  });
+}
+
+function reasonFields(why: JsonValue | undefined): JsonObject {
+  if (typeof why === "string") return { reason: why };
+  return { reason: TAKEN_BACK, ...(isJsonObject(why) ? why : {}) };
+}
+
+function wordOf(reverts: boolean): string {
+  return reverts ? "reverted" : "correction";
+}
+
 /** All who got it, and its author: also of what was forged in the author's name. Spec 1.7, 2.5. */
 function readersOf({ from, to }: Parent, client: Client): string[] {
   if (to.includes("*")) return ["*"];
   return [...new Set([from, ...to])].filter((handle) => handle !== client.handle);
-}
-
-function correctionBody(eventId: string, text: JsonValue, reverts: boolean): JsonObject {
-  const names = reverts ? { reverts: eventId } : { corrects: eventId };
-  return text === "" ? names : { ...names, text };
 }

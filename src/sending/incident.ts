@@ -52,7 +52,7 @@ export async function prepareResolution(
   },
 ): Promise<Prepared> {
   const parent = await incidentNamed(client, id);
-  const names = { resolves: parent.event_id };
+  const names = { resolves: parent.place };
   return {
     draft: {
       to: await recipients(client, to ?? answerTo(parent, client)),

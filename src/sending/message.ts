@@ -4,6 +4,7 @@ import { decisionWords } from "../wire/decision-words.ts";
 import { MESSAGE_TYPES } from "../wire/kinds.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
 import { threadNamed } from "./naming/parent.ts";
+import { withParties } from "./naming/parties.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
 import { decisionFields, withSuperseded } from "./proposal.ts";
@@ -41,13 +42,14 @@ export async function proposalBody(
   return withSuperseded(client, body, textsField(body, "required") ?? to);
 }
 
-/** One message of any type that an agent may write. Spec 1.2, 4.4. */
+/** One message of any type that an agent may write. Spec 1.2, 8.6. */
 export async function prepareMessage(client: Client, about: Message): Promise<Prepared> {
   const { type, subject, extras } = about;
   const stated = withState(type, about.body, about.state);
   const isProposal = type === "proposal";
   const to = await recipients(client, about.to);
-  const body = isProposal ? await proposalBody(client, subject, stated, to) : stated;
+  const asked = await withParties(client, { type, to, body: stated });
+  const body = isProposal ? await proposalBody(client, subject, asked, to) : asked;
   const thread = about.thread === undefined ? undefined : await threadNamed(client, about.thread);
   return {
     draft: {

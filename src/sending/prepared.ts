@@ -7,11 +7,13 @@ import type { Parent } from "./naming/parent.ts";
  */
 export interface Prepared {
   readonly draft: Draft;
+  /** Sent with it, all or nothing. */
+  readonly more?: readonly Draft[] | undefined;
   /** The message that it answers. */
   readonly answers?: Parent | undefined;
   /** What it means, or what it does not do. */
   readonly note?: string | undefined;
-  /** Of a proposal: the words that are recorded once it is ratified. Spec 3.4. */
+  /** Of a proposal: the words that are recorded once it is ratified. Spec 3.4.7. */
   readonly decides?: string | undefined;
   /** Of an agreement to a peer's proposal: the same, in that peer's words. */
   readonly agreesTo?: string | undefined;

@@ -1,7 +1,7 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
+import { slug } from "../protocol/asks/record.ts";
 import { textField } from "../protocol/body.ts";
-import { slug } from "../protocol/decisions/record/decision-record.ts";
 import type { Draft } from "../wire/compose.ts";
 import { decisionWords } from "../wire/decision-words.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
@@ -31,7 +31,7 @@ export interface Proposal {
   readonly extras: Extras;
 }
 
-/** Asks for a decision. Spec 3.4, "Asking". `nowMs`: the time of the wall clock. */
+/** Asks for a decision. Spec 3.4.1, "Asking". `nowMs`: the time of the wall clock. */
 export async function prepareProposal(
   client: Client,
   about: Proposal,
@@ -90,7 +90,7 @@ async function draftOf(
 function counterFields(subject: string, body: JsonObject, counters: Parent) {
   return {
     subject: subjectWith(subject, "counter", counters),
-    body: { decision_id: slug(subject), ...body, counters: counters.event_id },
+    body: { decision_id: slug(subject), ...body, counters: counters.place },
     correlationId: counters.correlation_id,
   };
 }

@@ -2,6 +2,7 @@ import type { Client } from "../api/client.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
 import { replyNote } from "./ended.ts";
 import { answerSubject, answerTo, parentOf, subjectWith } from "./naming/parent.ts";
+import { withParties } from "./naming/parties.ts";
 import { recipients } from "./naming/recipients.ts";
 import { requestToUs, wantsAnswer } from "./naming/request-named.ts";
 import type { Extras, Prepared } from "./prepared.ts";
@@ -26,17 +27,18 @@ export interface Reply {
  * that it does not. Spec 3.3.
  */
 export async function prepareReply(client: Client, id: string, about: Reply): Promise<Prepared> {
-  const body = withState(about.type, about.body, about.state);
+  const stated = withState(about.type, about.body, about.state);
   const parent = await parentOf(client, id);
   const request = await requestToUs(client, parent);
   if (request !== undefined && request.status === "pending") throw wantsAnswer(request);
-  const { subject: own } = about;
+  const { subject: own, type } = about;
+  const to = await recipients(client, about.to ?? answerTo(parent, client));
   return {
     draft: {
-      to: await recipients(client, about.to ?? answerTo(parent, client)),
-      type: about.type,
+      to,
+      type,
       subject: own === undefined ? answerSubject("re", parent) : subjectWith(own, "re", parent),
-      body,
+      body: await withParties(client, { type, to, body: stated }),
       correlationId: parent.correlation_id,
       ...about.extras,
     },

@@ -1,11 +1,13 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { RequestView } from "../api/views.ts";
-import { PLAN_APPROVAL, SHUTDOWN } from "../protocol/requests/request-line.ts";
+import { PLAN_APPROVAL, SHUTDOWN } from "../protocol/asks/requests.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { quote } from "../wire/quote.ts";
 import { prepareVerdict, type Reasons } from "./answer.ts";
-import { answerSubject, cutSubject, parentOf, type Parent } from "./naming/parent.ts";
+import { endOf, refuseByHand } from "./correction.ts";
+import { cutSubject, parentOf, type Parent } from "./naming/parent.ts";
+import { withParties } from "./naming/parties.ts";
 import { recipients } from "./naming/recipients.ts";
 import { newRequestId, requestNamed } from "./naming/request-named.ts";
 import type { Extras, Prepared } from "./prepared.ts";
@@ -49,12 +51,14 @@ export async function prepareRequest(
   const plan = planFields(about);
   const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
   const names = { request_id: newRequestId(), request_type: type };
+  const to = await recipients(client, about.to);
+  const body = { ...fields(text), ...names, ...plan, ...due };
   return {
     draft: {
-      to: await recipients(client, about.to),
+      to,
       type: "request",
       subject: about.subject ?? SUBJECTS.get(type) ?? cutSubject(type),
-      body: { ...fields(text), ...names, ...plan, ...due },
+      body: await withParties(client, { type: "request", to, body }),
       ...about.extras,
     },
   };
@@ -71,7 +75,9 @@ export async function prepareResponse(
   return prepareVerdict(client, parent, approves ? "accept" : "reject", reasons);
 }
 
-/** Takes a request of ours back, from everybody or from one agent. Spec 3.8. */
+/**
+ * Takes a request of ours back, from everybody or from one agent: it ends for each of them by a line of its own. Spec 3.4.1.
+ */
 export async function prepareCancellation(
   client: Client,
   name: string,
@@ -80,21 +86,10 @@ export async function prepareCancellation(
   const found = await requestNamed(client, name);
   const open = openOf(client, found, of);
   const parent = await parentOf(client, open[0]?.event_id ?? name);
-  return {
-    draft: {
-      to: open.map(({ target }) => target),
-      type: "correction",
-      subject: answerSubject("cancelled", parent),
-      body: {
-        corrects: parent.event_id,
-        cancels: parent.event_id,
-        ...(of === undefined ? {} : { of }),
-        ...(reason === undefined ? {} : { reason }),
-      },
-      correlationId: parent.correlation_id,
-    },
-    answers: parent,
-  };
+  refuseByHand(parent);
+  const [draft, ...more] = open.map(({ target }) => endOf(parent, [target], reason, target));
+  if (draft === undefined) throw new Error("no request is open");
+  return { draft, more, answers: parent };
 }
 
 /** Those that a cancellation may still end. Throws DeaddropError when there are none. */

@@ -45,10 +45,13 @@ export async function sayOnce(
 /** Sends a message that is prepared. Throws DeaddropError when nothing was sent. */
 export async function sendPrepared(
   client: Client,
-  { draft, note, answers, decides, agreesTo }: Prepared,
+  { draft, more = [], note, answers, decides, agreesTo }: Prepared,
   key?: RequestKey,
 ): Promise<Said> {
-  const sent = await client.ask("send", { drafts: [draft], ...(key === undefined ? {} : { key }) });
+  const sent = await client.ask("send", {
+    drafts: [draft, ...more],
+    ...(key === undefined ? {} : { key }),
+  });
   return {
     ...sent,
     ...(answers === undefined ? {} : { answers }),

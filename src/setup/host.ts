@@ -23,7 +23,12 @@ export function setupHost(env: NodeJS.ProcessEnv, nowMs: number): SetupHost {
   };
 }
 
-/** Where everything private to an agent on this wire is, or will be. Spec 1.1. */
+/** Spec 1.1. */
+export function randomWireId({ random }: Pick<SetupHost, "random">): string {
+  return Buffer.from(random(8)).toString("hex");
+}
+
+/** Where everything private to an agent on this wire is, or will be. Spec 4.6. */
 export function agentPathsOn(
   { disk, places }: SetupHost,
   wireDir: string,

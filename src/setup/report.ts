@@ -35,7 +35,6 @@ export interface SetupReport {
   readonly handle: string;
   readonly wire_dir: string;
   readonly wire_id: string | null;
-  readonly layout: "pairwise" | "outbox";
   readonly roster: readonly string[];
   readonly own_key: KeyReport | null;
   readonly peers: readonly PeerReport[];
@@ -61,7 +60,6 @@ export function setupReport(
     wire_dir: side.wireDir,
     // A dry run has made no wire, and the real one will make another id.
     wire_id: (isHere ? side.wireId : undefined) ?? null,
-    layout: side.layout,
     roster: side.roster,
     own_key: ownKeyReport(host, side),
     peers: peerReports(host, side),

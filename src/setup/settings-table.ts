@@ -10,14 +10,8 @@ export interface Setting {
   readonly about: string;
 }
 
-/** Everything that settings.json may hold; a test compares it with docs/settings.md. Spec 4.4. */
+/** Everything that settings.json may hold; a test compares it with docs/settings.md. Spec 8.6. */
 export const SETTINGS: readonly Setting[] = [
-  {
-    key: "inbox.include_heartbeats",
-    kind: "flag",
-    byDefault: DEFAULT_SETTINGS.includeHeartbeats,
-    about: "Heartbeats of peers are written to the inbox too. They are many and say little.",
-  },
   {
     key: "heartbeat.show_last_action",
     kind: "flag",
@@ -99,18 +93,11 @@ export const SETTINGS: readonly Setting[] = [
       "When the guard cannot decide about a commit or a push (`deaddrop guard`), it is blocked. Without it the guard says why and lets it pass.",
   },
   {
-    key: "members.by_ack",
-    kind: "flag",
-    byDefault: DEFAULT_SETTINGS.membersByAck,
-    about:
-      "A change of members that all have agreed to holds here at once if this agent has acked it. Without it you apply each with `deaddrop member accept`: an agent's shell is not an operator.",
-  },
-  {
     key: "archive.at_year_end",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.archiveAtYearEnd,
     about:
-      "When a year is over (UTC), the daemon moves its agent's logs and the shared files of that year into `archive/`. Without it, `deaddrop archive` does it.",
+      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Without it, `deaddrop archive` does it.",
   },
   {
     key: "audit.nightly",

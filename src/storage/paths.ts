@@ -36,11 +36,13 @@ function homeNotAbsolute(home: string): StorageError {
   });
 }
 
-/** Where an identity's keys are: the Python reference's own location. Spec 1.1. */
+/** Where an identity's keys are: the Python reference's own location. Spec 4.6. */
 export interface IdentityPaths {
   readonly folder: string;
   readonly key: string;
   readonly publicKey: string;
+  /** What a key that was made here has signed: nothing. Each wire begins with a copy. Spec 1.6. */
+  readonly mark: string;
 }
 
 export function identityPaths(places: Places, handle: string): IdentityPaths {
@@ -49,6 +51,7 @@ export function identityPaths(places: Places, handle: string): IdentityPaths {
     folder,
     key: join(folder, `${handle}.key`),
     publicKey: join(folder, `${handle}.pub.json`),
+    mark: join(folder, `${handle}.mark`),
   };
 }
 
@@ -62,7 +65,7 @@ export function stateFolder(places: Places): string {
   return join(places.stateHome, PROGRAM);
 }
 
-/** The names of private folders of a wire: its id, or 16 hex of its real path's hash. Spec 1.1. */
+/** The names of private folders of a wire: its id, or 16 hex of its real path's hash. Spec 4.6. */
 export function wireKeyOf(wireId: string | undefined, realWireDir: string): string {
   if (wireId === undefined) return sha256Hex(realWireDir).slice(0, 16);
   // The id is in a file that peers can write: it must not lead out of the folder.
@@ -74,7 +77,7 @@ export function isWireKey(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name);
 }
 
-/** Everything private to one agent on one wire. Spec 1.1. */
+/** Everything private to one agent on one wire. Spec 4.6. */
 export interface AgentPaths {
   readonly wireDir: string;
   readonly wireKey: string;
@@ -94,25 +97,19 @@ export interface AgentPaths {
   readonly pairingLock: string;
   readonly pinnedConfig: string;
   readonly pinnedTiers: string;
-  readonly heads: string;
+  /** Our last line on this wire. Spec 1.6. */
+  readonly mark: string;
   /** Which wire folder this private folder belongs to. */
   readonly remembered: string;
   readonly stateDir: string;
+  /** The SQLite database with every line that is held. Spec 4.1. */
+  readonly store: string;
   readonly trustSeen: string;
   readonly inbox: string;
   readonly notices: string;
   readonly quarantine: string;
   /** The folder in which both sides of a fork are kept. Spec 1.6. */
   readonly evidence: string;
-  readonly journal: string;
-  /** Where the journal notes which message; derived from it. */
-  readonly lineIndex: string;
-  /** The folder with the lines that each log has shown; derived from journal and logs. */
-  readonly shownRows: string;
-  readonly checkpoint: string;
-  readonly pending: string;
-  /** The folder of our private copies of our own logs. Spec 1.6. */
-  readonly ownCopies: string;
   readonly lock: string;
   readonly operatorJournal: string;
   /** When the guard of git was overridden, and why. Spec 3.6. */
@@ -125,9 +122,6 @@ export interface AgentPaths {
   readonly roundsTold: string;
   /** When sessions of coding tools were woken within the last hour. Spec 8.3. */
   readonly wakes: string;
-  /** The bare repository of the git transport, and what was last seen of its remote. Spec 5.2. */
-  readonly repository: string;
-  readonly seenRemote: string;
   /** In the private folder itself, however long its path is (private/socket-folder.ts). */
   readonly socket: string;
   /** Of a daemon that `daemon --detach` has started. */
@@ -156,6 +150,7 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
       folder: configDir,
       key: join(configDir, "signing.key"),
       publicKey: join(configDir, "signing.pub.json"),
+      mark: join(configDir, "mark"),
     },
     nextKey: join(configDir, "next.key"),
     nextIsUrgent: join(configDir, "next.urgent"),
@@ -167,27 +162,20 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
     pairingLock: join(configDir, "pairing.lock"),
     pinnedConfig: join(configDir, "config.json"),
     pinnedTiers: join(configDir, "tiers.json"),
-    heads: join(configDir, "heads.json"),
+    mark: join(configDir, "mark"),
     remembered: join(configDir, "wire.json"),
+    store: join(stateDir, "store.db"),
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
     notices: join(stateDir, "notices.jsonl"),
     quarantine: join(stateDir, "quarantine.jsonl"),
     evidence: join(stateDir, "evidence"),
-    journal: join(stateDir, "journal.jsonl"),
-    lineIndex: join(stateDir, "lines.index"),
-    shownRows: join(stateDir, "shown"),
-    checkpoint: join(stateDir, "checkpoint.json"),
-    pending: join(stateDir, "pending.jsonl"),
-    ownCopies: join(stateDir, "own"),
     operatorJournal: join(stateDir, "operator.jsonl"),
     overrides: join(stateDir, "overrides.jsonl"),
     restoring: join(stateDir, "restoring.json"),
     rounds: join(stateDir, "rounds.json"),
     roundsTold: join(stateDir, "rounds-told.json"),
     wakes: join(stateDir, "wakes.json"),
-    repository: join(stateDir, "transport.git"),
-    seenRemote: join(stateDir, "transport.json"),
     socket: join(stateDir, "daemon.sock"),
     daemonLog: join(stateDir, "daemon.log"),
   };

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { sha256Hex } from "../wire/canonical.ts";
 import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
 import type { Sharing } from "./sharing.ts";
@@ -10,8 +11,8 @@ export interface NewWire {
   readonly protocol: string;
   /** Paths relative to the folder of the logs that this user owns. */
   readonly logs: readonly string[];
-  /** Layout `outbox` has a folder for its logs. */
-  readonly layout: "pairwise" | "outbox";
+  /** With other than two members each has one file, in a folder of its own. */
+  readonly hasOutbox: boolean;
 }
 
 /**
@@ -50,13 +51,19 @@ export function createWire(
   refuseStrangeFolder(disk, wireDir);
   folder(wireDir);
   for (const path of [paths.trustFolder, paths.archive]) folder(path);
-  if (wire.layout === "outbox") folder(paths.outbox);
+  if (wire.hasOutbox) folder(paths.outbox);
   text(paths.tiers, wire.tiers);
   text(paths.protocol, wire.protocol);
   for (const path of [paths.decisions, paths.incidents]) jsonl(path, sharing.sharedMode);
   for (const log of wire.logs) jsonl(join(wireDir, log), sharing.logMode);
-  // The configuration last: a folder is a wire once it has one.
-  text(paths.config, wire.config);
+  // The configuration last: a folder is a wire once it has one. Whose it is gives the wire its id.
+  if (disk.stat(paths.config) === undefined) {
+    const temporary = `${paths.config}.${sha256Hex(Buffer.from(wire.config)).slice(0, 16)}.new`;
+    disk.replace(temporary, Buffer.from(wire.config, "utf8"), sharing.sharedMode);
+    disk.setMode(temporary, sharing.sharedMode, sharing.groupId);
+    disk.renameExclusive(temporary, paths.config);
+    created.push(paths.config);
+  }
   return { created };
 }
 
@@ -77,7 +84,9 @@ function refuseStrangeFolder(disk: Disk, wireDir: string): void {
     });
   }
   const made = new Set(["trust", "archive", "outbox", "tiers.json", "PROTOCOL.md"]);
-  const strange = disk.list(wireDir).find((name) => !made.has(name) && !name.endsWith(".jsonl"));
+  const isMade = (name: string): boolean =>
+    made.has(name) || name.endsWith(".jsonl") || /^config\.json\.[0-9a-f]{16}\.new$/.test(name);
+  const strange = disk.list(wireDir).find((name) => !isMade(name));
   if (strange === undefined) return;
   throw new StorageError("not_a_wire", wireDir, `is in use for something else ("${strange}")`, {
     hint: "give an empty folder, or a path where one can be made",

@@ -12,16 +12,19 @@ import type { OpenAsk } from "../protocol/asks/closing.ts";
 import { partClosed, takeVerdict, verdictOf } from "../protocol/asks/closes.ts";
 import { MOST_WORDS, WORD_TYPES, type LinkedLine } from "../protocol/asks/history.ts";
 import { isLeave, readAfter } from "../protocol/asks/members-change.ts";
+import { requestId } from "../protocol/asks/requests.ts";
 import type { Verdict } from "../protocol/asks/verdict.ts";
 import { field } from "../protocol/body.ts";
 import { isSamePlace, type ChainPlace, type Place } from "../wire/places.ts";
 import { pathTo, tipAt, type Tip } from "./branches.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { afterName, StoreHistory } from "./history.ts";
-import { idBytes, idText } from "./ids.ts";
+import { idBytes, idText, START_DIGITS } from "./ids.ts";
 
 /** Changes of asks are counted. */
 const NEXT_CHANGE = "(select coalesce(max(changed), 0) + 1 from asks)";
+/** Of each asker so many parts are listed at least. */
+const LEAST_OF_ASKER = 8;
 /** A thread in which members are changed. */
 const ROSTER = "roster:";
 
@@ -67,9 +70,10 @@ export class AskRows {
 
   /** A line that is in no chain is held. */
   addLoose({ n, t, type, place }: NewRow): void {
-    const ask = isWord(type) ? readAsk(this.#history.line(n)) : undefined;
-    if (ask !== undefined) {
-      this.#addAsked(n, t, ask);
+    const line = isWord(type) ? this.#history.line(n) : undefined;
+    const ask = line === undefined ? undefined : readAsk(line);
+    if (line !== undefined && ask !== undefined) {
+      this.#addAsked(n, t, ask, requestId(line));
       const key = askKey(ask, undefined);
       if (key !== undefined) this.#addPart(n, t, ask, key.party);
       // Closes of it may have been held before it.
@@ -201,7 +205,7 @@ export class AskRows {
       );
     }
     if (ask !== undefined) {
-      this.#addAsked(n, t, ask);
+      this.#addAsked(n, t, ask, requestId(line));
       for (const party of partsOf(ask)) this.#addPart(n, t, ask, party);
     }
     if (taken !== undefined && other !== null && line.thread.startsWith(ROSTER))
@@ -230,18 +234,25 @@ export class AskRows {
     return other === null || other === undefined ? null : Number(other);
   }
 
-  #addAsked(n: number, t: number, { is, isVoid, isOfMembers, parties }: Ask): void {
+  #addAsked(
+    n: number,
+    t: number,
+    { is, isVoid, isOfMembers, parties }: Ask,
+    name: string | undefined,
+  ): void {
     const sql =
-      "insert or ignore into asked (n, t, type, void, members, parties) values (?, ?, ?, ?, ?, ?)";
+      "insert or ignore into asked (n, t, type, void, members, parties, name) values (?, ?, ?, ?, ?, ?, ?)";
     const names = parties === undefined ? null : JSON.stringify(parties);
     const flags = [isVoid ? 1 : 0, isOfMembers ? 1 : 0];
-    this.#database.run(sql, n, t, is, ...flags, names);
+    this.#database.run(sql, n, t, is, ...flags, names, name ?? null);
   }
 
-  #addPart(n: number, t: number, { place, isOfMembers }: Ask, party: string): void {
-    const sql = `insert or ignore into asks (n, party, closer, t, members, changed) values (?, ?, ?, ?, ?, ${NEXT_CHANGE})`;
+  #addPart(n: number, t: number, { is, place, isOfMembers }: Ask, party: string): void {
+    const sql =
+      "insert or ignore into asks (n, party, closer, t, members, changed, kind, asker) " +
+      `values (?, ?, ?, ?, ?, ${NEXT_CHANGE}, ?, (select a from lines where n = ?))`;
     const closer = place.seq === null ? party : place.author;
-    this.#database.run(sql, n, party, closer, t, isOfMembers ? 1 : 0);
+    this.#database.run(sql, n, party, closer, t, isOfMembers ? 1 : 0, is, n);
   }
 
   #ask(n: number): Ask | undefined {
@@ -449,6 +460,41 @@ export function readAskParts(database: Database, thread: string, limit: number):
 export function readChangedAsks(database: Database, after: number, limit: number): AskPart[] {
   const sql = `${PART} where asks.changed > ? order by asks.changed, asks.ask limit ?`;
   return database.all(sql, after, limit).map(partIn);
+}
+
+/**
+ * The newest parts of asks of that type, and the newest that are not settled, of each asker so many that they are
+ * about `limit` together; in the order in which they were asked.
+ */
+export function readNewestAsks(database: Database, type: Ask["is"], limit: number): AskPart[] {
+  const next = "select min(asker) from asks where kind = ?1";
+  const askers = database.all(
+    `with recursive askers (a) as (${next} union all select (${next} and asker > askers.a) from askers ` +
+      "where askers.a is not null) select a from askers where a is not null",
+    type,
+  );
+  const each = Math.max(LEAST_OF_ASKER, Math.floor(limit / Math.max(1, askers.length)));
+  const unsettled = "and state in ('open', 'waits', 'contested')";
+  const newest = (where: string): string =>
+    `select * from (select ask from asks where kind = ?1 and asker = ?2 ${where} order by ask desc limit ?3)`;
+  const sql = `${PART} where asks.ask in (${newest("")} union ${newest(unsettled)}) order by asks.ask`;
+  return askers
+    .flatMap(({ a = null }) => database.all(sql, type, a, each))
+    .toSorted((one, other) => Number(one["ask"]) - Number(other["ask"]))
+    .map(partIn);
+}
+
+/** Parts of asks whose `request_id` or event id begins so, a few; in the order in which they were asked. */
+export function readAsksNamed(database: Database, prefix: string, limit: number): AskPart[] {
+  if (!/^[0-9a-f]{1,128}$/u.test(prefix)) return [];
+  const named = "select n from asked where name >= ?1 and name < ?1 || 'g' limit ?2";
+  const start = prefix.slice(0, START_DIGITS);
+  const from = Number.parseInt(start.padEnd(START_DIGITS, "0"), 16);
+  const to = Number.parseInt(start.padEnd(START_DIGITS, "f"), 16);
+  const byId =
+    "select n from lines join asked using (n) where id_start between ?3 and ?4 and hex(id) like ?1 || '%' limit ?2";
+  const sql = `${PART} where asks.n in (select * from (${named}) union select * from (${byId})) order by asks.ask limit ?2`;
+  return database.all(sql, prefix, limit, from, to).map(partIn);
 }
 
 function partIn(row: SqlRow): AskPart {

@@ -8,7 +8,7 @@ import {
   type LifeLimits,
 } from "../protocol/beats/life.ts";
 import type { Serving, ServingRecords, WantedLine } from "../protocol/beats/serving.ts";
-import { DAY_MS } from "../wire/durations.ts";
+import { DAY_MS, MINUTE_MS } from "../wire/durations.ts";
 import type { ChainPlace, NamedPlace, RefusedLines } from "../wire/places.ts";
 import { findPath, ON_PATH, partsBehind, pathJson, tipAt } from "./branches.ts";
 import type { ChainEnd, Chains } from "./chains.ts";
@@ -16,6 +16,7 @@ import type { Database, SqlRow } from "./database.ts";
 import { findStated } from "./heads.ts";
 import { idBytes, idText } from "./ids.ts";
 
+const DATED_AHEAD_MS = 5 * MINUTE_MS;
 const A = "(select a from agents where name = ?)";
 /** Of what one author has named and we lack, so much is remembered. */
 const MOST_WANTED = 512;
@@ -223,6 +224,12 @@ export class Beats implements BeatRecords, ServingRecords {
     return this.#database.all(sql, limit).map((row) => Number(row["n"]));
   }
 
+  /** `n` of the latest beat of another author, in its chain or beside it. */
+  latest(author: string): number | undefined {
+    const beat = this.#database.get(`select beat from lives where a = ${A}`, author)?.["beat"];
+    return typeof beat === "number" ? beat : undefined;
+  }
+
   life(author: string): Life | undefined {
     const row = this.#database.get(
       `select * from lives where a = ${A} and received is not null`,
@@ -240,7 +247,19 @@ export class Beats implements BeatRecords, ServingRecords {
   /** The latest date of the beats of an author that were held, of those not dated ahead. */
   latestBeatMs(author: string): number | undefined {
     const row = this.#database.get(`select latest from lives where a = ${A}`, author);
-    return row === undefined ? undefined : Number(row["latest"]);
+    const latest = row?.["latest"] ?? null;
+    return latest === null ? undefined : Number(latest);
+  }
+
+  /** A beat of another agent is held: the latest, unless one that is dated later is held and not dated ahead. */
+  noteLatest(n: number): void {
+    const later =
+      "select 1 from lines as before, lines as now where before.n = lives.beat and now.n = excluded.beat " +
+      `and before.sent > now.sent and before.sent <= before.received + ${DATED_AHEAD_MS}`;
+    const sql =
+      "insert into lives (a, beat) select a, n from lines where n = ? " +
+      `on conflict do update set beat = excluded.beat where not exists (${later})`;
+    this.#database.run(sql, n);
   }
 
   /** Our chain has a beat that says so. */
@@ -296,7 +315,7 @@ export class Beats implements BeatRecords, ServingRecords {
     const isAlive = isSignOfLife(beat, { ...limits, latestMs });
     this.#database.run(
       "insert into lives (a, latest) select a, ? from agents where name = ? " +
-        "on conflict do update set latest = max(latest, excluded.latest)",
+        "on conflict do update set latest = max(coalesce(latest, excluded.latest), excluded.latest)",
       ...[beat.datedMs, author],
     );
     if (!isAlive) return false;

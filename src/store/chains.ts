@@ -40,14 +40,25 @@ interface Segment {
   readonly to: number;
 }
 
-/** Of one author, so many lines wait; more stay in their carriers. Spec of the next wire, 2.4. */
+/** Of one author, so many lines wait; more stay in their carriers. Spec 2.4. */
 const MOST_WAITING = 4_096;
 /** Of those that anybody may have written fewer and shorter ones: 16 MiB of one author. */
 const MOST_UNPROVEN = 1_024;
 const MOST_UNPROVEN_BYTES = 16 * 1024;
 
+/** Of one author, so many lines that begin a branch are kept, signed with one key. Spec 2.4. */
+const MOST_BRANCHES = 64;
+
 /** Of the lines of one author that may revoke keys and do not, so many are looked at again. */
 const MOST_REVOCATIONS = 64;
+
+/** One of several lines with one number. */
+export interface Rival {
+  readonly place: ChainPlace;
+  readonly receivedMs: number;
+  readonly isLinked: boolean;
+  readonly bytes: Uint8Array;
+}
 
 /** The last of all lines that are held of an author: it is linked, and nothing of this author waits. */
 export interface ChainEnd {
@@ -73,7 +84,7 @@ const OF = "a = (select a from agents where name = ?)";
 
 /**
  * The chain of each author: which lines are linked, up to where it is whole, where it forks, and what of it is
- * struck or not followed. Changes belong into a transaction of the store. Spec of the next wire, 1.6.
+ * struck or not followed. Changes belong into a transaction of the store. Spec 1.6.
  */
 export class Chains {
   readonly #database: Database;
@@ -146,7 +157,7 @@ export class Chains {
 
   /**
    * Whether one line leads to another by `prev`, also where neither is linked. No line descends from itself.
-   * Spec of the next wire, 1.6.
+   * Spec 1.6.
    */
   descends(newer: ChainPlace, older: ChainPlace): boolean {
     const a = this.#agent(newer.author);
@@ -192,13 +203,32 @@ export class Chains {
     this.#database.run(`update chains set judged = ? where ${OF}`, seq, author);
   }
 
-  /** Authors with lines that have no verdict yet, and those of whom proven lines wait. */
+  /** Up to which number the author's own carriers have its chain, as far as they were read. */
+  carried(author: string): number {
+    const row = this.#database.get(`select carried from chains where ${OF}`, author);
+    return Number(row?.["carried"] ?? 0);
+  }
+
+  noteCarried(author: string, seq: number): void {
+    const sql = `update chains set carried = max(carried, min(?, whole)) where ${OF}`;
+    this.#database.run(sql, seq, author);
+  }
+
+  /** A carrier of the author is not what it was. */
+  dropCarried(author: string): void {
+    this.#database.run(`update chains set carried = 0 where ${OF}`, author);
+  }
+
+  /**
+   * Authors with lines that have no verdict yet, those of whom proven lines wait, and those of whom a line may revoke
+   * a key once its own signature is found valid.
+   */
   unfinished(): string[] {
-    return this.#database
-      .all(
-        "select name from chains join agents using (a) where judged < whole or waiting > 0 or gap_since is not null order by name",
-      )
-      .map((row) => String(row["name"]));
+    const revoking = `select n from revocations where a = chains.a order by n desc limit ${MOST_REVOCATIONS}`;
+    const sql =
+      "select name from chains join agents using (a) where judged < whole or waiting > 0 or gap_since is not null " +
+      `or exists (select 1 from lines where n in (${revoking}) and verified = 0) order by name`;
+    return this.#database.all(sql).map((row) => String(row["name"]));
   }
 
   /** `n` of lines of the branch that is followed behind a number, up to `whole`, in order. */
@@ -377,6 +407,25 @@ export class Chains {
     return since ?? undefined;
   }
 
+  /** Lines in the name of an author that wait to be proven its own; at most as many as wait of one author. */
+  countUnproven(author: string): number {
+    const sql = `select count(*) as count from waiting where ${OF} and proven = 0`;
+    return Number(this.#database.get(sql, author)?.["count"]);
+  }
+
+  /** Lines of an author that others vouch for alone: their own key is not known. */
+  countUnverified(author: string): number {
+    const sql = `select count(*) as count from lines where ${OF} and verified = 0 and key is not null`;
+    return Number(this.#database.get(sql, author)?.["count"]);
+  }
+
+  /** Authors of whom lines are ahead of a gap, and since when; those that are as old as that. */
+  gaps(sinceMs: number): { readonly author: string; readonly sinceMs: number }[] {
+    return this.#database
+      .all("select name, gap_since from chains join agents using (a) where gap_since <= ?", sinceMs)
+      .map((row) => ({ author: String(row["name"]), sinceMs: Number(row["gap_since"]) }));
+  }
+
   /** The id of a line that a proven one follows and that is missing; of several the one with the lowest number. */
   lacking(author: string): string | undefined {
     const a = this.#agent(author);
@@ -484,6 +533,128 @@ export class Chains {
   isStruckKey(author: string, keyId: string): boolean {
     const sql = `select 1 from strikes where ${OF} and key = ? limit 1`;
     return this.#database.get(sql, author, keyId) !== undefined;
+  }
+
+  /** Up to where the operator believes keys that were revoked; null: nothing that they have signed. */
+  struckKeys(
+    author: string,
+  ): ReadonlyMap<string, { readonly seq: number; readonly id: string } | null> {
+    const sql = `select key, last, last_id from strikes where ${OF} and source = 0 order by key`;
+    return new Map(
+      this.#database.all(sql, author).map((row) => {
+        const id = row["last_id"] ?? null;
+        const last = id === null ? null : { seq: Number(row["last"]), id: idText(id) };
+        return [String(row["key"]), last];
+      }),
+    );
+  }
+
+  /** The id of the line with exactly this number that the operator has named. */
+  followedAt(author: string, seq: number): string | undefined {
+    const sql = `select id from follows where ${OF} and seq = ?`;
+    const id = this.#database.get(sql, author, seq)?.["id"] ?? null;
+    return id === null ? undefined : idText(id);
+  }
+
+  /** Undecided forks, by author: the number that the lines of each have. */
+  forks(): ReadonlyMap<string, number> {
+    const sql =
+      "select name, fork from chains join agents using (a) where fork is not null order by name";
+    const rows = this.#database.all(sql);
+    return new Map(rows.map((row) => [String(row["name"]), Number(row["fork"])]));
+  }
+
+  /** Authentic lines with a number that count, those that are linked first, in the order in which they came. */
+  rivals(author: string, seq: number): Rival[] {
+    const held =
+      `select n, id, received, bytes, branch is not null as linked from lines where ${OF} and seq = ? ` +
+      "and aside is null order by linked desc, n";
+    const waiting =
+      "select null as n, id, received, bytes, 0 as linked from waiting " +
+      `where ${OF} and seq = ? and proven = 1 order by received, id`;
+    return [held, waiting]
+      .flatMap((sql) => this.#database.all(sql, author, seq))
+      .map((row) => ({
+        place: { author, seq, id: idText(row["id"]) },
+        receivedMs: Number(row["received"]),
+        isLinked: row["linked"] === 1,
+        bytes: row["bytes"] as Uint8Array,
+      }));
+  }
+
+  /** The last line of each branch that counts, the longest first. */
+  tips(author: string): ChainPlace[] {
+    const sql =
+      "select seq, id from lines where a = ? and branch = ? and aside is null order by seq desc limit 1";
+    const a = this.#agent(author);
+    return this.#database
+      .all("select branch from branches where a = ? order by branch", a)
+      .map(({ branch = null }) => this.#database.get(sql, a, branch))
+      .filter((row) => row !== undefined)
+      .map((row) => ({ author, seq: Number(row["seq"]), id: idText(row["id"]) }))
+      .toSorted((one, other) => other.seq - one.seq);
+  }
+
+  /** The largest number of a line, of the branch that is followed, that one of these keys has signed; 0: none has. */
+  lastSigned(author: string, keyIds: readonly string[]): number {
+    const a = this.#agent(author);
+    const { seq: whole, id } = this.whole(author);
+    if (id === null || keyIds.length === 0) return 0;
+    const keys = JSON.stringify(keyIds);
+    const inKeys = "key in (select value from json_each(?))";
+    for (const { branch, from, to } of this.#segments(a, {
+      seq: whole,
+      id: idBytes(id),
+    }).toReversed()) {
+      const noted = `select max(last) as last from signers where a = ? and branch = ? and ${inKeys}`;
+      const last = Number(this.#database.get(noted, a, branch, keys)?.["last"] ?? 0);
+      if (last >= from && last <= to) return last;
+      if (last < from) continue;
+      // The branch goes on beside the one that is followed.
+      const held =
+        `select seq from lines where a = ? and seq between ? and ? and branch = ? and verified = 1 and ${inKeys} ` +
+        "order by seq desc limit 1";
+      const row = this.#database.get(held, a, from, to, branch, keys);
+      if (row !== undefined) return Number(row["seq"]);
+    }
+    return 0;
+  }
+
+  /** Since when a gap is waited for; undefined: there is none. */
+  gapSince(author: string): number | undefined {
+    const since = this.#database.get(`select gap_since from chains where ${OF}`, author);
+    return typeof since?.["gap_since"] === "number" ? since["gap_since"] : undefined;
+  }
+
+  /**
+   * Whether a line that can be linked begins a branch for which there is no room: of those signed with one key that
+   * is pinned and active, and of all others together, 64 are kept. Spec 2.4.
+   *
+   * @param key that it is signed with, where that is pinned and active
+   * @param pinned all such keys
+   */
+  isBranchTooMany(
+    { author, seq, prev }: Pick<WaitingLine, "author" | "seq" | "prev">,
+    key: string | undefined,
+    pinned: readonly string[],
+  ): boolean {
+    const a = this.#agent(author);
+    // Most lines follow the last one, and most authors have one branch.
+    const follower =
+      "select 1 from lines where a = ? and seq = ? and prev is ? and branch is not null limit 1";
+    const before = prev === null ? null : idBytes(prev);
+    if (this.#database.get(follower, a, seq, before) === undefined) return false;
+    const sql =
+      "select count(*) as count from branches join lines on lines.a = branches.a and lines.seq = fork + 1 and " +
+      "lines.branch = branches.branch where branches.a = ? and ";
+    const counted =
+      key === undefined
+        ? this.#database.get(
+            `${sql} not (verified = 1 and key in (select value from json_each(?)))`,
+            ...[a, JSON.stringify(pinned)],
+          )
+        : this.#database.get(`${sql} verified = 1 and key = ?`, a, key);
+    return Number(counted?.["count"]) >= MOST_BRANCHES;
   }
 
   /** A line of an owner that revokes a key while it is believed. */

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
-import { parentPort, Worker, workerData } from "node:worker_threads";
+import { isMainThread, Worker, workerData } from "node:worker_threads";
+import { StorageError } from "../storage/disk/disk.ts";
 import { Database } from "./database.ts";
 
 /** What a thread is told at its start that is to run this file. */
@@ -9,49 +10,49 @@ interface Role {
 }
 const ROLE = "deaddrop: checkpoint";
 
-/** A WAL is written into its database above this size. */
+/** WAL sizes in bytes above which it is checkpointed: after any round, and after an idle one. */
 const LARGE_WAL = 16 * 1024 * 1024;
+const IDLE_WAL = 1024 * 1024;
 
 /**
- * Writes the WAL of a database into it, on a thread with a connection of its own: while that lasts, the
- * process that holds the store goes on. A failure costs nothing but space: the WAL stays as it is.
+ * Checkpoints the WAL of a store in a short-lived worker thread with its own connection, so that the main thread
+ * is not blocked. A failed checkpoint loses nothing; the WAL only stays large.
  */
 export class Checkpointer {
-  readonly #path: string;
-  readonly #worker: Worker;
-  #isAtWork = false;
+  readonly #execArgv: readonly string[];
+  #ended: Promise<void> | undefined;
+  #hasFailed = false;
 
   /** @param execArgv what Node is told for the thread: nothing of what this process was started with */
-  constructor(path: string, execArgv: readonly string[] = []) {
-    this.#path = path;
-    const role: Role = { role: ROLE, path };
-    this.#worker = new Worker(new URL(import.meta.url), {
-      execArgv: [...execArgv],
-      workerData: role,
-    });
-    this.#worker.unref();
-    this.#worker.on("message", () => {
-      this.#isAtWork = false;
-    });
-    // A thread that has ended is not asked again.
-    this.#worker.on("error", () => {
-      this.#isAtWork = true;
-    });
+  constructor(execArgv: readonly string[] = []) {
+    this.#execArgv = execArgv;
   }
 
-  /** After a commit, or when nothing else is to be done. */
-  look(when: "after a commit" | "idle"): void {
-    if (this.#isAtWork) return;
-    const size = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (size === 0 || (when === "after a commit" && size < LARGE_WAL)) return;
-    this.#isAtWork = true;
-    this.#worker.postMessage("checkpoint");
+  /** Starts a checkpoint if the WAL is large; the threshold is lower when idle. */
+  look(path: string, isIdle: boolean): void {
+    if (this.#ended !== undefined || this.#hasFailed) return;
+    const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size <= (isIdle ? IDLE_WAL : LARGE_WAL)) return;
+    const role: Role = { role: ROLE, path };
+    const worker = new Worker(new URL(import.meta.url), {
+      execArgv: [...this.#execArgv],
+      workerData: role,
+    });
+    worker.unref();
+    // Do not retry when the thread cannot run.
+    worker.on("error", () => {
+      this.#hasFailed = true;
+    });
+    this.#ended = new Promise((resolve) => {
+      worker.on("exit", () => {
+        this.#ended = undefined;
+        resolve();
+      });
+    });
   }
 
   async stop(): Promise<void> {
-    this.#worker.postMessage("stop");
-    if (this.#worker.threadId !== -1)
-      await new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
+    await this.#ended;
   }
 }
 
@@ -59,19 +60,16 @@ function isRole(data: unknown): data is Role {
   return typeof data === "object" && data !== null && "role" in data && data.role === ROLE;
 }
 
-if (isRole(workerData) && parentPort !== null) {
-  const port = parentPort;
-  const database = Database.open(workerData.path);
-  port.on("message", (asked: "checkpoint" | "stop") => {
-    if (asked === "stop") {
-      database.close();
-      port.close();
-      return;
-    }
+if (!isMainThread && isRole(workerData)) {
+  try {
+    const database = Database.open(workerData.path);
     try {
-      database.checkpoint("passive");
+      database.checkpoint();
     } finally {
-      port.postMessage("done");
+      database.close();
     }
-  });
+  } catch (error) {
+    // The next write to the store reports the disk error.
+    if (!(error instanceof StorageError)) throw error;
+  }
 }

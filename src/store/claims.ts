@@ -11,7 +11,7 @@ const MOST_RELEASES = 16;
 const MOST_RELEASED = 64;
 const PLACE = "select n, lines.seq as seq, id, name, ends from claims join lines using (n) ";
 
-/** The claims that were accepted and have not ended. Spec of the next wire, 3.7. */
+/** The claims that were accepted and have not ended. Spec 3.7. */
 export class ClaimRows {
   readonly #database: Database;
 

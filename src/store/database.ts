@@ -1,7 +1,10 @@
-import { existsSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
+import { constants as system } from "node:os";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type StatementSyncInstance } from "@photostructure/sqlite";
-import { fromErrno } from "../storage/disk/errno.ts";
+import { calling, errnoOf, fromErrno } from "../storage/disk/errno.ts";
+import { PRIVATE_FILE } from "../storage/disk/file-modes.ts";
 import { StorageError, type StorageCode } from "../storage/disk/disk.ts";
 
 /** What SQLite may bind and return. Integers stay below 2^53. */
@@ -41,6 +44,7 @@ export class Database {
    */
   static open(path: string): Database {
     return opening(path, () => {
+      if (path !== ":memory:") makePrivate(path);
       const connection = new DatabaseSync(path, { timeout: BUSY_MS, defensive: true });
       requireSafeSqlite(connection);
       connection.exec(
@@ -62,12 +66,21 @@ export class Database {
         return new Database(path, connectToRead(path), false);
       } catch (error) {
         // Without its WAL the file is complete, and SQLite need not make one beside it.
-        if (!isSqlite(error, "SQLITE_READONLY", "SQLITE_CANTOPEN")) throw error;
-        if (!existsSync(path) || existsSync(`${path}-wal`)) throw error;
+        if (!isSqlite(error, "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR")) throw error;
+        const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+        if (!existsSync(path) || walBytes > 0) throw error;
         const address = pathToFileURL(path);
         address.search = "immutable=1";
         return new Database(path, connectToRead(address), false);
       }
+    });
+  }
+
+  /** Writes a copy as of one commit into a file that does not exist. @throws StorageError */
+  copyTo(path: string): void {
+    this.#calling("copying", () => {
+      makePrivate(path);
+      this.#connection.prepare("vacuum into ?").run(path);
     });
   }
 
@@ -133,10 +146,10 @@ export class Database {
     }
   }
 
-  /** Writes what the WAL holds into the database. `truncate` waits for readers and empties the WAL. */
-  checkpoint(mode: "passive" | "truncate"): void {
+  /** Passive checkpoint of the WAL. Sets the busy timeout of this connection to 0. */
+  checkpoint(): void {
     this.#calling("writing", () => {
-      this.#connection.exec(`pragma wal_checkpoint(${mode})`);
+      this.#connection.exec("pragma busy_timeout = 0; pragma wal_checkpoint(passive)");
     });
   }
 
@@ -145,10 +158,10 @@ export class Database {
     this.#statements.clear();
     try {
       // Closing alone keeps the WAL, and two descriptors of it.
-      if (this.#mayWrite) this.checkpoint("truncate");
+      if (this.#mayWrite) this.#connection.exec("pragma wal_checkpoint(truncate)");
     } catch (error) {
       // What the WAL holds is on disk, and read at the next start.
-      if (!(error instanceof StorageError)) throw error;
+      if (!isSqliteError(error)) throw error;
     } finally {
       this.#connection.close();
     }
@@ -194,6 +207,19 @@ export class Database {
   }
 }
 
+/**
+ * Creates the file with mode 0600, which its WAL inherits. An existing file is not opened: closing any
+ * descriptor of it would drop SQLite's POSIX locks.
+ */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", PRIVATE_FILE));
+  } catch (error) {
+    // SQLite reports a missing folder itself.
+    if (!["EEXIST", "ENOENT"].includes(errnoOf(error) ?? "")) throw error;
+  }
+}
+
 function connectToRead(at: string | URL): Connection {
   const connection = new DatabaseSync(at, { readOnly: true, timeout: BUSY_MS, defensive: true });
   try {
@@ -210,8 +236,16 @@ function opening(path: string, open: () => Database): Database {
   try {
     return open();
   } catch (error) {
+    if (isSqlite(error, "SQLITE_CANTOPEN")) requireWritable(path);
     throw toStorageError(error, path, "opening");
   }
+}
+
+/** SQLITE_CANTOPEN has no errno: finds the cause. @throws StorageError */
+function requireWritable(path: string): void {
+  calling(path, "opening", () => {
+    for (const each of [path, dirname(path)]) accessSync(each, constants.W_OK);
+  });
 }
 
 function requireSafeSqlite(connection: Connection): void {
@@ -273,6 +307,8 @@ const MEANINGS: Readonly<Record<keyof typeof PRIMARY, readonly [StorageCode, str
   ],
 };
 
+const NO_ROOM: ReadonlySet<number> = new Set([system.errno.ENOSPC, system.errno.EDQUOT]);
+
 function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && "sqliteCode" in error;
 }
@@ -286,7 +322,8 @@ function toStorageError(error: unknown, path: string, doing: string): unknown {
   if (error instanceof StorageError) return error;
   if (!isSqliteError(error)) return fromErrno(error, path, doing);
   const names = Object.keys(PRIMARY) as (keyof typeof PRIMARY)[];
-  const name = names.find((each) => isSqlite(error, each));
+  const hasNoRoom = NO_ROOM.has(error.systemErrno ?? 0);
+  const name = hasNoRoom ? "SQLITE_FULL" : names.find((each) => isSqlite(error, each));
   if (name === undefined) return error;
   const [code, problem, hint] = MEANINGS[name];
   return new StorageError(code, path, `${problem} (${doing})`, { hint, cause: error });

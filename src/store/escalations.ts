@@ -17,8 +17,7 @@ const PLACE =
   "select n, seq, id, name from escalations join lines using (n) join agents on agents.a = escalations.a";
 
 /**
- * The escalations that are held, with what was judged of each once: whether it counts for us. Spec of the next
- * wire, 3.5.
+ * The escalations that are held, with what was judged of each once: whether it counts for us. Spec 3.5.
  */
 export class EscalationRows {
   readonly #database: Database;

@@ -7,7 +7,7 @@ const KEPT_MS = 10 * MINUTE_MS;
 
 /**
  * Lines that our carriers get beside our chain: beats in no chain, and copies of lines that others lack. Changes
- * belong into a transaction. Spec of the next wire, 3.2.1, 3.2.4.
+ * belong into a transaction. Spec 3.2.1, 3.2.4.
  */
 export class Extras {
   readonly #database: Database;

@@ -27,7 +27,7 @@ export interface LineLinked {
 }
 
 /**
- * Keeps what heads prove (spec of the next wire, 3.2.2) once both ends are linked: those of a beat, and
+ * Keeps what heads prove (spec 3.2.2) once both ends are linked: those of a beat, and
  * those that name a line. For each pair of branches only what rises is kept, so that one lookup answers.
  */
 export function linkHeads(

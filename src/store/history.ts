@@ -318,14 +318,17 @@ export class StoreHistory implements History {
   findRefusal(tip: ChainPlace, line: ChainPlace): Refusal | undefined {
     const path = findPath(this.#database, tip);
     const sql =
-      "select distinct seq, branch, bytes, of_seq from (select n, of_seq from names where " +
+      "select distinct seq, id, branch, bytes, of_seq from (select n, of_seq from names where " +
       `${AUTHOR} and of = ? and of_seq >= ? and naming = 'refuses' order by of_seq limit ${MOST_REFUSALS}) ` +
       "join lines using (n) where seq <= ? and branch is not null order by of_seq, seq";
     return this.#database
       .all(sql, tip.author, line.author, line.seq, tip.seq)
       .filter((row) => isRowOnPath(path, row))
       .flatMap((row) =>
-        readRefused(bodyOf(row)).map((range) => ({ ...range, beat: Number(row["seq"]) })),
+        readRefused(bodyOf(row)).map((range) => ({
+          ...range,
+          beat: { author: tip.author, seq: Number(row["seq"]), id: idText(row["id"]) },
+        })),
       )
       .find(({ first, last }) => first <= line.seq && this.#isAtOrBehind(last, line));
   }

@@ -6,7 +6,7 @@ export interface NamedKey {
   readonly key: Uint8Array;
 }
 
-/** Keys that chains have named: lines which these sign are authentic. Spec of the next wire, 1.6. */
+/** Keys that chains have named: lines which these sign are authentic. Spec 1.6. */
 export class NamedKeys {
   readonly #database: Database;
 

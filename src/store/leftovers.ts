@@ -8,7 +8,7 @@ export interface Leftover {
   readonly reason: string;
 }
 
-/** Where lines were left that found no room. Spec of the next wire, 1.9. */
+/** Where lines were left that found no room. Spec 1.9. */
 export class Leftovers {
   readonly #database: Database;
 

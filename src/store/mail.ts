@@ -4,6 +4,8 @@ import { idBytes, idStart } from "./ids.ts";
 /** Which mail is meant; all of it by default. */
 export interface MailQuery {
   readonly unread?: boolean | undefined;
+  /** Of high priority, or an incident. */
+  readonly urgent?: boolean | undefined;
   readonly from?: string | undefined;
   readonly thread?: string | undefined;
   /** A whole event id. */
@@ -21,7 +23,7 @@ export interface Unread {
 }
 
 /**
- * The inbox as questions: a page costs what it shows, however much is unread behind it. Spec of the next wire,
+ * The inbox as questions: a page costs what it shows, however much is unread behind it. Spec
  * 4.6.
  */
 export class Mail {
@@ -43,13 +45,14 @@ export class Mail {
 
   /** How much of it lies behind a number. What is unread as a whole is known without counting. */
   count(query: MailQuery, after = 0): number {
-    const { unread, from, thread, id } = query;
+    const { unread, urgent: isUrgent, from, thread, id } = query;
     const isWhole = after === 0 && thread === undefined && id === undefined;
     if (isWhole && unread === true) {
       const counted = this.unread().filter(({ author }) => from === undefined || author === from);
-      return counted.reduce((sum, { count }) => sum + count, 0);
+      const rows = counted.map(({ count, urgent }) => (isUrgent === true ? urgent : count));
+      return rows.reduce((sum, count) => sum + count, 0);
     }
-    if (isWhole && from === undefined) return this.last();
+    if (isWhole && from === undefined && isUrgent !== true) return this.last();
     const { where, values } = conditions(query, "delivered > ?", after);
     const row = this.#database.get(`select count(*) as count from lines where ${where}`, ...values);
     return Number(row?.["count"]);
@@ -158,12 +161,13 @@ export class Mail {
 }
 
 function conditions(
-  { unread, from, thread, id }: MailQuery,
+  { unread, urgent, from, thread, id }: MailQuery,
   bound: string,
   at: number,
 ): { readonly where: string; readonly values: SqlValue[] } {
   const parts: [string, ...SqlValue[]][] = [[bound, at]];
   if (unread === true) parts.push(["unread = 1"]);
+  if (urgent === true) parts.push(["urgent = 1"]);
   if (from !== undefined) parts.push(["a = (select a from agents where name = ?)", from]);
   if (thread !== undefined) parts.push(["t = (select t from threads where name = ?)", thread]);
   if (id !== undefined) parts.push(["id_start = ? and id = ?", idStart(id), idBytes(id)]);

@@ -6,9 +6,9 @@ import {
   obligationOf,
   type ObligationFacts,
   type ObligationKind,
-} from "../protocol/owed/obligation.ts";
+} from "../protocol/asks/obligation.ts";
 import { isChained, type Naming, type Place } from "../wire/places.ts";
-import type { Database } from "./database.ts";
+import type { Database, SqlValue } from "./database.ts";
 import { REPLY } from "./history.ts";
 import { idBytes, idStart, idText } from "./ids.ts";
 
@@ -21,16 +21,27 @@ export interface OwedAnswer {
   readonly kind: ObligationKind;
   readonly sinceMs: number;
   readonly dueMs: number;
+  /** Of an ask that our agent has to close: since when who owes the answer has read it and has time. */
+  readonly readMs: number | undefined;
 }
 
 type Facts = Omit<ObligationFacts, "receivedMs"> & { readonly self: string };
 
 const ANSWERS: readonly Naming[] = ["answers", "about", "counters"];
 const FEW = { from: "first", limit: 16 } as const;
+const A_OF = "(select a from agents where name = ?1)";
+const BY_US = "owed.by = ?1 and verdict = 'mail'";
+const TO_US = `owed.a = ${A_OF}`;
+/** Not refused: mail, or a line of ours. */
+const IS_ASKED = "verdict in ('mail', 'passed')";
+/** Of one line or thread, so many are listed. */
+const MOST_LISTED = 256;
+/** Of more than so many only that is known: counting costs as much as a peer likes. */
+const MOST_COUNTED = 4_096;
 
 /**
  * What our agent owes others and they owe it, emptied by answers in whatever order lines come. Changes belong
- * into a transaction. Spec of the next wire, 3.3.
+ * into a transaction. Spec 3.3.
  */
 export class OwedRows {
   readonly #database: Database;
@@ -50,12 +61,64 @@ export class OwedRows {
 
   /** What an agent owes of that which is mail to it; by the order in which it was taken in. */
   owedBy(self: string, after: number, limit: number): readonly OwedAnswer[] {
-    return this.#list("by = ? and verdict = 'mail'", self, after, limit);
+    return this.#list(`${BY_US} and owed.n > ?`, [self, after], limit);
   }
 
   /** What others owe an agent. */
   owedTo(self: string, after: number, limit: number): readonly OwedAnswer[] {
-    return this.#list("name = ?", self, after, limit);
+    return this.#list(`${TO_US} and owed.n > ?`, [self, after], limit);
+  }
+
+  /** The same of both, at most so many between us and each other agent: nobody hides what another one asks. */
+  fairShare(self: string, side: "by us" | "to us", each: number): readonly OwedAnswer[] {
+    const [us, other] = side === "by us" ? ["by = ?1", "a"] : [`a = ${A_OF}`, "by"];
+    const least = `select min(${other}) from owed where ${us}`;
+    const others =
+      `with recursive others (name) as (${least} union all select (${least} and ${other} > others.name) ` +
+      "from others where name is not null) select name from others where name is not null";
+    const where = `${side === "by us" ? BY_US : TO_US} and owed.${other} = ?`;
+    return this.#database
+      .all(others, self)
+      .flatMap(({ name = null }) => this.#list(where, [self, name], each))
+      .toSorted((one, two) => one.n - two.n);
+  }
+
+  /** How many they are, and how many of them are late; of many no more than a few thousand are counted. */
+  countFor(
+    self: string,
+    side: "by us" | "to us",
+    nowMs: number,
+  ): { readonly all: number; readonly late: number } {
+    const sql =
+      'select count(*) as "all", coalesce(sum(due <= ?2), 0) as late from (select due from owed join lines using (n) ' +
+      `where ${side === "by us" ? BY_US : TO_US} limit ${MOST_COUNTED})`;
+    const row = this.#database.get(sql, self, nowMs);
+    return { all: Number(row?.["all"]), late: Number(row?.["late"]) };
+  }
+
+  /** What is owed of one line that was taken in, between us and others. */
+  ofLine(n: number): readonly OwedAnswer[] {
+    return this.#list(`owed.n = ? and ${IS_ASKED}`, [n], MOST_LISTED);
+  }
+
+  /** What is owed in a thread, between us and others. */
+  inThread(thread: string): readonly OwedAnswer[] {
+    const where = `owed.t = (select t from threads where name = ?) and ${IS_ASKED}`;
+    return this.#list(where, [thread], MOST_LISTED);
+  }
+
+  /** Incidents that are not acked: those that an agent has raised, or those that it is asked about too. */
+  incidents(self: string, which: "raised" | "all", limit: number): readonly OwedAnswer[] {
+    const whose = which === "raised" ? TO_US : `(${TO_US} or ${BY_US})`;
+    return this.#list(`owed.kind = 'incident' and ${whose}`, [self], limit);
+  }
+
+  /** How much one agent owes to another. */
+  count(by: string, to: string): number {
+    const sql =
+      "select count(*) as count from owed join lines using (n) where by = ? " +
+      `and owed.a = (select a from agents where name = ?) and ${IS_ASKED}`;
+    return Number(this.#database.get(sql, by, to)?.["count"]);
   }
 
   /** One that is no member any more owes nothing, and is owed nothing. */
@@ -73,8 +136,8 @@ export class OwedRows {
     for (const handle of ours) {
       if (this.#isAnswered(history, line, receipt, kind, handle)) continue;
       this.#database.run(
-        "insert or ignore into owed (n, by, t, kind, due) values (?, ?, (select t from lines where n = ?), ?, ?)",
-        ...[receipt.n, handle, receipt.n, kind, Math.round(dueMs(handle))],
+        "insert or ignore into owed (n, by, a, t, kind, due) select n, ?, a, t, ?, ? from lines where n = ?",
+        ...[handle, kind, Math.round(dueMs(handle)), receipt.n],
       );
     }
   }
@@ -144,11 +207,13 @@ export class OwedRows {
     this.#database.run(sql, ended.n, isForOne ? (of ?? null) : null);
   }
 
-  #list(where: string, self: string, after: number, limit: number): readonly OwedAnswer[] {
+  #list(where: string, values: readonly SqlValue[], limit: number): readonly OwedAnswer[] {
     const sql =
-      "select owed.n as n, by, kind, due, seq, id, received, name from owed join lines using (n) " +
-      `join agents using (a) where ${where} and owed.n > ? order by owed.n, by limit ?`;
-    return this.#database.all(sql, self, after, limit).map((row) => ({
+      "select owed.n as n, by, owed.kind as kind, due, seq, id, received, name, since from owed join lines using (n) " +
+      "join agents on agents.a = owed.a left join asks on asks.n = owed.n and asks.party in ('', by) " +
+      "left join reading on reading.ask = asks.ask and reading.party = by " +
+      `where ${where} order by owed.n, by limit ?`;
+    return this.#database.all(sql, ...values, limit).map((row) => ({
       n: Number(row["n"]),
       place: {
         author: String(row["name"]),
@@ -159,6 +224,7 @@ export class OwedRows {
       kind: row["kind"] as ObligationKind,
       sinceMs: Number(row["received"]),
       dueMs: Number(row["due"]),
+      readMs: row["since"] === null ? undefined : Number(row["since"]),
     }));
   }
 }

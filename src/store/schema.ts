@@ -12,12 +12,13 @@ export const SCHEMA_VERSION = 1;
  * does not follow.
  *
  * `chains` has for each author the last line of `whole` and the number of an undecided fork behind it;
- * lines up to `judged` have their verdict. `waiting` are lines of chains that are not linked, or not proven to
+ * lines up to `judged` have their verdict, and those up to `carried` were read in a carrier of its own. `waiting` are lines of chains that are not linked, or not proven to
  * be their author's.
  *
  * `escalations` has each escalation in force or not, `counts` when it was judged as counting for us, `over`
  * since nothing follows from it. `claims` are accepted, not released, and end at `ends`. `owed` are lines
- * that `by` owes an answer to.
+ * that `by` owes an answer to. `sends` has the lines that were sent under a key. `published` says since when a
+ * place of the wire has our chain up to a number.
  *
  * `key` is the key id that a line states, and `verified` that its signature is valid under that key. A line for
  * which others vouch alone is not verified: its key id may be anybody's.
@@ -38,10 +39,27 @@ export const SCHEMA_VERSION = 1;
  * they cannot be judged without, `watches` up to which line of a party closes look that a line behind it may make
  * invalid.
  *
+ * `entries` are lines of `decisions.jsonl`, archived or not, in the order in which they were read: the `signer`
+ * (empty: nobody whose key is known), the id of the proposal that is named, and as of which reading of the file it
+ * was `seen`. `recorded` has each approved proposal that our daemon records, `at` what time, and whether a proved
+ * entry is there; one that is contested may be approved without a change of its own.
+ *
  * `named`: our chain has named the line as refused. `wanted` are places that are not held, by who has named them,
  * and when that was; `asked` is when a beat of ours asked for one first since then, `asks` how often. `served` are
  * lines that another agent wants: when they were copied for it, or first left out, how often they were copied on
- * that day, and whether a copy is `due`. `lives` has the latest date of an agent's beats, and its last sign of life.
+ * that day, and whether a copy is `due`. `lives` has the latest `beat` of an agent that is held, by its `n`, the
+ * latest date of its beats, and its last sign of life.
+ *
+ * `told` has what the operator was told: each matter by its `key`, `who` the peer or the cause against whose hour it
+ * counts, and of the newest ones the words. `wire` is 1 while `incident_log.jsonl` has to get a line about it, and
+ * `incident_log` are lines that this file has to get too.
+ *
+ * `key_changes` are lines of ours about our keys, and others' proposals that our agent has acked until they are
+ * carried out: then up to `last` a key stays believed. `announced` has tiers that we announced to an agent (null:
+ * it waits for that), and that it gives us. `signers` has the last line of a branch that a key has signed. `reciprocations` are approved proposals of ours by a party.
+ *
+ * `notices` has what the agent was told, once for each `kind` and `about`; `peer` is the one against whose hour it
+ * counts. `watched` are asks that may be agreed and not closed: they are looked at again when they are `due`.
  */
 export const SCHEMA = `
 create table meta (name text primary key, value text not null) without rowid, strict;
@@ -82,6 +100,7 @@ create index line_chain_thread on lines (t, a, branch, seq)
   where branch is not null and type <> 'heartbeat';
 create index line_reply on lines (t, a, received)
   where type in ('ack', 'proposal', 'feedback', 'decision', 'ship', 'warning');
+create index line_incident on lines (a, n) where type = 'incident';
 create index line_release on lines (t, a, seq) where type = 'release';
 create table branches (
   a integer not null,
@@ -159,8 +178,10 @@ create table asked (
   type text not null,
   void integer not null,
   members integer not null,
-  parties text
+  parties text,
+  name text
 ) strict;
+create index asked_name on asked (name) where name is not null;
 create table asks (
   ask integer primary key,
   n integer not null,
@@ -170,8 +191,12 @@ create table asks (
   members integer not null,
   state text not null default 'open',
   close integer,
-  changed integer not null
+  changed integer not null,
+  kind text not null,
+  asker integer not null
 ) strict;
+create index ask_listed on asks (kind, asker, ask);
+create index ask_unsettled on asks (kind, asker, ask) where state in ('open', 'waits', 'contested');
 create unique index ask_part on asks (n, party);
 create index ask_open on asks (closer, t) where state in ('open', 'waits');
 create index ask_thread on asks (t);
@@ -220,6 +245,7 @@ create unique index line_delivered on lines (delivered) where delivered is not n
 create index line_unread on lines (delivered) where unread = 1;
 create index line_urgent on lines (urgent desc, delivered) where unread = 1;
 create index line_unread_of on lines (a, delivered) where unread = 1;
+create index line_urgent_of on lines (a, delivered) where unread = 1 and urgent = 1;
 create index line_mail_of on lines (a, delivered) where delivered is not null;
 create index line_mail_in on lines (t, delivered) where delivered is not null;
 create index line_unread_seq on lines (a, seq) where unread = 1;
@@ -230,7 +256,8 @@ create index line_news on lines (a, seq) where seq is not null and type <> 'hear
 create index line_ahead on lines (a) where seq is not null and branch is null;
 create index line_unverified on lines (a, key) where verified = 0 and key is not null;
 create index line_aside on lines (a, seq) where aside is not null and verdict is null;
-create index line_unjudged on lines (n) where verdict is null and branch is null;
+create index line_unjudged on lines (a, n) where verdict is null and branch is null;
+create index line_loose on lines (a) where seq is null;
 create index line_loose_beat on lines (a) where seq is null and type = 'heartbeat';
 create index thread_last on threads (last);
 create table heads (
@@ -266,7 +293,8 @@ create index served_at on served (a, at);
 create index served_due on served (n) where due = 1;
 create table lives (
   a integer primary key,
-  latest integer not null,
+  beat integer,
+  latest integer,
   received integer,
   cadence integer,
   paused integer
@@ -278,7 +306,8 @@ create table chains (
   fork integer,
   judged integer not null default 0,
   gap_since integer,
-  waiting integer not null default 0
+  waiting integer not null default 0,
+  carried integer not null default 0
 ) strict;
 create table waiting (
   a integer not null,
@@ -329,16 +358,106 @@ create index claim_end on claims (ends);
 create table owed (
   n integer not null,
   by text not null,
+  a integer not null,
   t integer not null,
   kind text not null,
   due integer not null,
   primary key (n, by)
 ) without rowid, strict;
-create index owed_by on owed (by, t);
+create index owed_incident on owed (n) where kind = 'incident';
+create index owed_in on owed (t, by);
+create index owed_by on owed (by, a, n);
+create index owed_to on owed (a, by, n);
+create table told (
+  k integer primary key autoincrement,
+  key text not null unique,
+  who text not null,
+  at integer not null,
+  cause text not null,
+  peer text,
+  subject text,
+  detail text,
+  wire integer not null,
+  unread integer not null
+) strict;
+create index told_who on told (who, at);
+create index told_wire on told (k) where wire = 1;
+create index told_unread on told (unread) where unread = 1;
+create table key_changes (
+  n integer primary key, own integer not null, action text not null, key text not null, last integer, last_id blob
+) strict;
+create index key_change_of on key_changes (own, action, key, n);
+create table signers (
+  a integer, branch integer, key text, last integer not null, primary key (a, branch, key)
+) without rowid, strict;
+create table announced (
+  name text primary key, asked integer not null default 0, said text, given text
+) without rowid, strict;
+create table reciprocations (
+  name text, n integer, at integer not null, primary key (name, n)
+) without rowid, strict;
+create table dates_accepted (n integer primary key) strict;
+create table notices (
+  m integer primary key autoincrement,
+  kind text not null,
+  about text not null,
+  id text not null,
+  at integer not null,
+  peer text,
+  text text not null,
+  unread integer
+) strict;
+create unique index notice_matter on notices (kind, about);
+create index notice_id on notices (id);
+create index notice_peer on notices (peer, at) where peer is not null;
+create index notice_unread on notices (m) where unread = 1;
+create table watched (
+  n integer not null,
+  party text not null,
+  closer text not null,
+  due integer not null,
+  primary key (n, party)
+) without rowid, strict;
+create index watched_due on watched (due);
+create index watched_closer on watched (closer);
+create table incident_log (n integer primary key) strict;
 create table extras (
   e integer primary key autoincrement, at integer not null, bytes blob not null
 ) strict;
-create table sends (key text primary key, n integer not null) without rowid, strict;
+create table sends (
+  key text primary key, digest text not null, at integer not null, ns text not null
+) without rowid, strict;
+create index send_at on sends (at);
+create table published (
+  place text not null, through integer not null, since integer not null, primary key (place, through)
+) without rowid, strict;
+create table entries (
+  e integer primary key autoincrement,
+  id blob not null,
+  signer text not null,
+  of_id blob,
+  state text not null,
+  detail text,
+  seen integer not null,
+  bytes blob not null
+) strict;
+create unique index entry_id on entries (id, signer);
+create index entry_of on entries (of_id);
+create index entry_signer on entries (signer, state, e);
+create index entry_state on entries (state, e);
+create table recorded (
+  n integer primary key,
+  of_id blob not null,
+  contested integer not null,
+  at integer,
+  done integer not null
+) strict;
+create index recorded_of on recorded (of_id);
+create index recorded_due on recorded (at) where done = 0;
+create index recorded_contested on recorded (n) where contested = 1;
+create table tally (
+  type text primary key, count integer not null, first integer not null, last integer not null
+) without rowid, strict;
 create table cursors (carrier text primary key, value text not null) without rowid, strict;
 create virtual table words using fts5 (
   subject, body, content = '', contentless_delete = 1, tokenize = 'unicode61'

@@ -4,8 +4,20 @@ import { MINUTE_MS } from "../wire/durations.ts";
 import { parseObject } from "../wire/json/json.ts";
 import type { OpenAsk } from "../protocol/asks/closing.ts";
 import type { History } from "../protocol/asks/history.ts";
-import { AskRows, readAskParts, readChangedAsks, readOpenAsks, type AskPart } from "./asks.ts";
+import {
+  AskRows,
+  readAskParts,
+  readAsksNamed,
+  readChangedAsks,
+  readNewestAsks,
+  readOpenAsks,
+  type AskPart,
+} from "./asks.ts";
+import { AuditRows } from "./audit.ts";
 import { ClaimRows } from "./claims.ts";
+import { TierRows } from "./tiers.ts";
+import { KeyChangeRows } from "./key-changes.ts";
+import { DecisionRows } from "./decisions.ts";
 import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
 import { Beats, noteLacks } from "./beats.ts";
@@ -17,8 +29,14 @@ import { Leftovers } from "./leftovers.ts";
 import { Mail } from "./mail.ts";
 import { Database, type SqlRow, type SqlValue } from "./database.ts";
 import { linkHeads } from "./heads.ts";
+import type { Tip } from "./branches.ts";
+import { NoticeRows } from "./notices.ts";
 import { OwedRows } from "./owed.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+import { Sends } from "./sends.ts";
+import { Tally } from "./tally.ts";
+import { setBack } from "./set-back.ts";
+import { ToldRows } from "./told.ts";
 
 /** A line to hold. */
 export interface NewLine extends Place {
@@ -116,8 +134,6 @@ export interface StoreWriter {
    * author, `closer` the agent that asks.
    */
   addReady(closer: string, whole: ChainPlace, nowMs: number): void;
-  /** Binds a send key to a line. The key is free, or this throws. */
-  bindKey(key: string, n: number): void;
   setCursor(carrier: string, value: string): void;
   dropCursor(carrier: string): void;
   /** Any other state of which there is one: a snapshot, a generation. */
@@ -143,8 +159,16 @@ export class Store {
   readonly extras: Extras;
   readonly mail: Mail;
   readonly claims: ClaimRows;
+  readonly decisions: DecisionRows;
+  readonly audit: AuditRows;
   readonly escalations: EscalationRows;
   readonly owed: OwedRows;
+  readonly sends: Sends;
+  readonly tally: Tally;
+  readonly keyChanges: KeyChangeRows;
+  readonly tiers: TierRows;
+  readonly told: ToldRows;
+  readonly notices: NoticeRows;
   readonly #database: Database;
   readonly #writer: StoreWriter;
 
@@ -157,8 +181,16 @@ export class Store {
     this.extras = new Extras(database);
     this.mail = new Mail(database);
     this.claims = new ClaimRows(database);
+    this.decisions = new DecisionRows(database);
+    this.audit = new AuditRows(database);
     this.escalations = new EscalationRows(database);
     this.owed = new OwedRows(database);
+    this.sends = new Sends(database);
+    this.tally = new Tally(database);
+    this.keyChanges = new KeyChangeRows(database);
+    this.tiers = new TierRows(database);
+    this.told = new ToldRows(database);
+    this.notices = new NoticeRows(database);
     this.#writer = new Writer(database);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
@@ -174,6 +206,16 @@ export class Store {
     return new Store(Database.openToRead(path));
   }
 
+  /** A copy of a store as of its last commit; another process may write meanwhile. @throws StorageError */
+  static copy(path: string, to: string): void {
+    const database = Database.openToRead(path);
+    try {
+      database.copyTo(to);
+    } finally {
+      database.close();
+    }
+  }
+
   get path(): string {
     return this.#database.path;
   }
@@ -183,8 +225,12 @@ export class Store {
     return this.#database.write(() => change(this.#writer));
   }
 
-  checkpoint(mode: "passive" | "truncate"): void {
-    this.#database.checkpoint(mode);
+  /**
+   * What was received later than now, by a wall clock that was set back since, is received now. True: something
+   * was. `nowMs` is whole. Spec 4.9.
+   */
+  setBack(nowMs: number): boolean {
+    return setBack(this.#database, nowMs);
   }
 
   close(): void {
@@ -209,6 +255,19 @@ export class Store {
   /** Parts of asks by the change of their state; `after` is the `changed` of the page before. */
   changedAsks({ after, limit }: Page): AskPart[] {
     return readChangedAsks(this.#database, after, limit);
+  }
+
+  /**
+   * The newest parts of asks of that type, and the newest that are not settled, of each asker some, about `limit`
+   * together; in the order in which they were asked.
+   */
+  newestAsks(type: "proposal" | "request", limit: number): AskPart[] {
+    return readNewestAsks(this.#database, type, limit);
+  }
+
+  /** Parts of asks whose `request_id` or event id begins so, at most `limit`. */
+  asksNamed(prefix: string, limit: number): AskPart[] {
+    return readAsksNamed(this.#database, prefix, limit);
   }
 
   /** What the beats of the agent follow from whose store this is. */
@@ -269,6 +328,22 @@ export class Store {
     return this.#many(`${SELECT} where n > ? order by n limit ?`, after, limit);
   }
 
+  /**
+   * Accepted lines of type `incident`, in the order in which they were taken in: of each author the newest ones.
+   *
+   * @param which `owed`: only those to which somebody owes an answer that we owe or are owed
+   */
+  incidentLines(which: "all" | "owed", ofEach: number): HeldLine[] {
+    const owed = "n in (select n from owed where kind = 'incident') and";
+    const numbered =
+      "select n, row_number() over (partition by a order by n desc) as nth from lines " +
+      `where type = 'incident' and ${which === "owed" ? owed : ""} verdict in ('mail', 'passed')`;
+    return this.#many(
+      `${SELECT} where n in (select n from (${numbered}) where nth <= ?) order by n`,
+      ofEach,
+    );
+  }
+
   /** `n` of the line that was taken in last; 0 when none is held. */
   lastN(): number {
     return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
@@ -284,10 +359,35 @@ export class Store {
     );
   }
 
-  /** Lines outside of a linked chain that have no verdict yet, in the order in which they were taken in. */
-  unjudged({ after, limit }: Page): HeldLine[] {
-    const sql = `${SELECT} where verdict is null and branch is null and n > ? order by n limit ?`;
-    return this.#many(sql, after, limit);
+  /** Authors of lines outside of a linked chain that have no verdict yet. */
+  unjudgedAuthors(): string[] {
+    const sql =
+      "select name from agents where exists (select 1 from lines where lines.a = agents.a and verdict is null " +
+      "and branch is null) order by name";
+    return this.#database.all(sql).map((row) => String(row["name"]));
+  }
+
+  /** Such lines of one author, in the order in which they were taken in. */
+  unjudged(author: string, limit: number): HeldLine[] {
+    const sql = `${SELECT} where a = (select a from agents where name = ?) and verdict is null and branch is null order by n limit ?`;
+    return this.#many(sql, author, limit);
+  }
+
+  /** Lines of an author in no chain, in the order in which they were taken in. */
+  loose(author: string, { after, limit }: Page): HeldLine[] {
+    return this.#many(
+      `${SELECT} where a = (select a from agents where name = ?) and seq is null and n > ? order by n limit ?`,
+      author,
+      after,
+      limit,
+    );
+  }
+
+  /** `n` of the last line of an author in no chain; 0 when there is none. */
+  lastLoose(author: string): number {
+    const sql =
+      "select max(n) as n from lines where a = (select a from agents where name = ?) and seq is null";
+    return Number(this.#database.get(sql, author)?.["n"] ?? 0);
   }
 
   /** When the last line of an author was received; 0 when none was. */
@@ -333,6 +433,34 @@ export class Store {
       const follower = { author, seq: Number(row["seq"]), id: idText(row["id"]) };
       return this.chains.descends(follower, { author, seq, id });
     });
+  }
+
+  /** `n` of the newest lines of an author's chain that are no beats, the newest first. */
+  newestSaid(author: string, limit: number): number[] {
+    const sql =
+      "select n from lines where a = (select a from agents where name = ?) and seq is not null " +
+      `and type <> '${HEARTBEAT}' order by seq desc limit ?`;
+    return this.#database.all(sql, author, limit).map((row) => Number(row["n"]));
+  }
+
+  /** The operator takes what this author has dated ahead, as far as it waits. Within a transaction. */
+  acceptDates(author: string): void {
+    const sql =
+      "insert or ignore into dates_accepted (n) select n from lines " +
+      "where a = (select a from agents where name = ?) and verdict is null and sent > received";
+    this.#database.run(sql, author);
+  }
+
+  isDateAccepted(n: number): boolean {
+    return this.#database.get("select 1 from dates_accepted where n = ?", n) !== undefined;
+  }
+
+  /** The first line of a chain for our agent that has no verdict yet; undefined: none waits. */
+  firstUndecided(author: string): HeldLine | undefined {
+    const sql =
+      `${SELECT} where a = (select a from agents where name = ?) and ours = 1 and verdict is null ` +
+      "and seq is not null order by seq, n limit 1";
+    return this.#one(sql, author);
   }
 
   /** Whether an authentic line of a chain is held, or waits. */
@@ -395,12 +523,6 @@ export class Store {
     return found.flatMap((row) => this.line(Number(row["n"])) ?? []);
   }
 
-  /** `n` of the line that was sent with a key. */
-  sentWith(key: string): number | undefined {
-    const row = this.#database.get("select n from sends where key = ?", key);
-    return row === undefined ? undefined : Number(row["n"]);
-  }
-
   cursor(carrier: string): string | undefined {
     return this.#text("select value from cursors where carrier = ?", carrier);
   }
@@ -445,7 +567,7 @@ export class Store {
 }
 
 /** A line that gets its branch, or has just got it. */
-interface NewLink extends Pick<NewLine, "type" | "id" | "prev"> {
+interface NewLink extends Pick<NewLine, "type" | "id" | "prev" | "keyId" | "isVerified"> {
   readonly n: number;
   readonly t: number;
   readonly seq: number;
@@ -455,11 +577,13 @@ class Writer implements StoreWriter {
   readonly #database: Database;
   readonly #asks: AskRows;
   readonly #mail: Mail;
+  readonly #tally: Tally;
 
   constructor(database: Database) {
     this.#database = database;
     this.#asks = new AskRows(database);
     this.#mail = new Mail(database);
+    this.#tally = new Tally(database);
   }
 
   hold(line: NewLine): Held {
@@ -497,6 +621,7 @@ class Writer implements StoreWriter {
       line.isVerified ? 1 : 0,
       line.bytes,
     );
+    this.#tally.add(line.type, Math.min(line.sentMs, line.receivedMs));
     if (line.words !== undefined) {
       this.#database.run(
         "insert into words (rowid, subject, body) values (?, ?, ?)",
@@ -534,6 +659,23 @@ class Writer implements StoreWriter {
   verify(n: number, { bytes, keyId }: Pick<NewLine, "bytes" | "keyId">): void {
     const sql = "update lines set bytes = ?, key = ?, verified = 1 where n = ?";
     this.#database.run(sql, bytes, keyId, n);
+    const row = this.#database.get("select a, branch, seq from lines where n = ?", n);
+    const branch = row?.["branch"] ?? null;
+    if (branch === null) return;
+    const tip = { a: Number(row?.["a"]), branch: Number(branch), seq: Number(row?.["seq"]) };
+    this.#noteSigner(tip, { keyId, isVerified: true });
+  }
+
+  /** Which keys have signed lines of a branch, and up to where. */
+  #noteSigner(
+    { a, branch, seq }: Tip,
+    { keyId, isVerified }: Pick<NewLine, "keyId" | "isVerified">,
+  ): void {
+    if (keyId === null || !isVerified) return;
+    const sql =
+      "insert into signers (a, branch, key, last) values (?, ?, ?, ?) " +
+      "on conflict (a, branch, key) do update set last = max(last, excluded.last)";
+    this.#database.run(sql, a, branch, keyId, seq);
   }
 
   markRead(ns: readonly number[]): number {
@@ -550,10 +692,6 @@ class Writer implements StoreWriter {
 
   addReady(closer: string, whole: ChainPlace, nowMs: number): void {
     this.#asks.addReady(closer, whole, nowMs);
-  }
-
-  bindKey(key: string, n: number): void {
-    this.#database.run("insert into sends (key, n) values (?, ?)", key, n);
   }
 
   setCursor(carrier: string, value: string): void {
@@ -615,10 +753,11 @@ class Writer implements StoreWriter {
         { a, branch, seq },
       ];
       this.#asks.addLinked({ ...each, place, tip, isNaming, isAwaited });
+      this.#noteSigner(tip, each);
       done.push(each.n);
       if (first.end !== undefined) return done;
       const next = this.#database.all(
-        "select n, t, type, id from lines where a = ? and seq = ? and prev = ? order by n desc",
+        "select n, t, type, id, key, verified from lines where a = ? and seq = ? and prev = ? order by n desc",
         ...[a, seq + 1, idBytes(id)],
       );
       for (const row of next) {
@@ -626,6 +765,8 @@ class Writer implements StoreWriter {
         linked.push({
           ...{ n: Number(row["n"]), t: Number(row["t"]), type },
           ...{ seq: seq + 1, id: after, prev: id },
+          keyId: row["key"] === null ? null : String(row["key"]),
+          isVerified: row["verified"] === 1,
         });
       }
     }

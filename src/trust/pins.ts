@@ -3,7 +3,7 @@ import { isAcceptableKey, keyId, parseKeyId } from "../wire/signature.ts";
 import {
   MAX_KEYS_PER_AGENT,
   newPeer,
-  type KeyEnd,
+  type LinePlace,
   type Peer,
   type PinnedKey,
   type TrustStore,
@@ -70,80 +70,46 @@ export function acceptKey(
   return changed(store, { ...peer, keys: [...peer.keys, pinned] });
 }
 
-/** A key that an agent has used before the one that is proved, and its last line in each log. */
-export interface EarlierKey {
-  readonly key: Uint8Array;
-  readonly ends: ReadonlyMap<string, KeyEnd>;
-}
-
 /**
  * The operators have proved that this key is the agent's. Of an UNTRUSTED agent nothing had been
  * proved before: what else is pinned came from cards and claims that anybody who writes in the folder
- * can make, and must not rise with it. It is stopped, and nothing that it has signed stays good, except
- * what the proved key vouches for: `earlier`. Spec 2.5.
+ * can make, and must not rise with it. It is stopped, and what it has signed stays good only where lines of the proved
+ * key descend from it. Spec 2.1, 2.3.
  */
 export function proveKey(
   store: TrustStore,
   handle: string,
   key: Uint8Array,
   at: string,
-  earlier: readonly EarlierKey[] = [],
 ): StoreChange {
   const before = store.peers.get(handle) ?? newPeer(handle);
   if (!isUnproved(before)) return acceptKey(store, handle, key, at);
   // An id is short: who has searched for another key with the same one keeps nobody out.
   const isTwin = (pinned: PinnedKey) =>
     pinned.keyId === keyId(handle, key) && !sameKey(pinned.key, key);
-  // An imported store may say so of any key.
-  const keys = before.keys
-    .filter((pinned) => !isTwin(pinned))
-    .map(({ vouched: _vouched, ...pinned }): PinnedKey => pinned);
+  const keys = before.keys.filter((pinned) => !isTwin(pinned));
   let current = acceptKey(withPeer(store, { ...before, keys }), handle, key, at);
   for (const pinned of keys) {
     if (!current.ok || !pinned.active || sameKey(pinned.key, key)) continue;
-    current = deactivateKey(current.store, pinned.keyId, at, new Map());
+    current = deactivateKey(current.store, pinned.keyId, at);
   }
-  for (const each of earlier) if (current.ok) current = vouch(current.store, handle, each, at);
   return current;
 }
 
 /** Whether nothing has been proved of an agent: what is pinned may be anybody's. */
-export function isUnproved(peer: Peer | undefined): boolean {
+function isUnproved(peer: Peer | undefined): boolean {
   return (peer?.tier ?? "UNTRUSTED") === "UNTRUSTED";
 }
 
-/** One more earlier key than are kept, or one whose id another key has, is left out. */
-function vouch(
-  store: TrustStore,
-  handle: string,
-  { key, ends }: EarlierKey,
-  at: string,
-): StoreChange {
-  const peer = store.peers.get(handle) ?? newPeer(handle);
-  const id = keyId(handle, key);
-  const known = peer.keys.find((pinned) => pinned.keyId === id);
-  const isOther = known !== undefined && !sameKey(known.key, key);
-  if (isOther || (known === undefined && peer.keys.length >= MAX_KEYS_PER_AGENT)) {
-    return { ok: true, store };
-  }
-  const vouched: PinnedKey = {
-    ...(known ?? { keyId: id, key: new Uint8Array(key), addedAt: at, deactivatedAt: at }),
-    active: false,
-    vouched: true,
-    ends: new Map(ends),
-  };
-  return changed(store, { ...peer, keys: [vouched, ...peer.keys.filter((k) => k !== known)] });
-}
-
 /**
- * Deactivates a key from this moment on. `ends` is the last line of each of its agent's logs that
- * we hold now: what it signed up to there stays good. Spec 2.1.
+ * Deactivates a key from this moment on: it is believed for the line `last` of its agent, and for those that it
+ * descends from. Spec 2.1.
  */
 export function deactivateKey(
   store: TrustStore,
   id: string,
   at: string,
-  ends: ReadonlyMap<string, KeyEnd>,
+  last?: LinePlace,
 ): StoreChange {
   const peer = store.peers.get(parseKeyId(id)?.handle ?? "");
   const key = peer?.keys.find((pinned) => pinned.keyId === id);
@@ -154,7 +120,10 @@ export function deactivateKey(
   }
   // The first note stays: a later one would make lines good that were signed in between.
   if (!key.active) return { ok: true, store };
-  const ended: PinnedKey = { ...key, active: false, deactivatedAt: at, ends: new Map(ends) };
+  const ended: PinnedKey = {
+    ...{ ...key, active: false, deactivatedAt: at },
+    ...(last === undefined ? {} : { last }),
+  };
   return changed(store, { ...peer, keys: peer.keys.map((k) => (k === key ? ended : k)) });
 }
 
@@ -163,13 +132,8 @@ export function deactivateKey(
  * then on: the attacker may have earned its tier, and may have brought in further keys, which
  * go when a new one is proved (`proveKey`). Spec 2.5.
  */
-export function revokeKey(
-  store: TrustStore,
-  id: string,
-  nowMs: number,
-  ends: ReadonlyMap<string, KeyEnd>,
-): StoreChange {
-  const stopped = deactivateKey(store, id, new Date(nowMs).toISOString(), ends);
+export function revokeKey(store: TrustStore, id: string, nowMs: number): StoreChange {
+  const stopped = deactivateKey(store, id, new Date(nowMs).toISOString());
   if (!stopped.ok) return stopped;
   const peer = stopped.store.peers.get(parseKeyId(id)?.handle ?? "");
   if (peer === undefined) throw new Error(`${id} was stopped, and nobody has it`);
@@ -178,6 +142,31 @@ export function revokeKey(
   const fallen = { ...(isLow ? peer : atTier(peer, "UNTRUSTED", nowMs)), sasVerifiedAt: undefined };
   const keys = peer.keys.map((key) => (key.keyId === id ? { ...key, revoked: true } : key));
   return changed(stopped.store, { ...fallen, keys, held: peer.held ?? why });
+}
+
+/** Notes that a key was revoked, and its last good line; undefined: none of its lines is. */
+export function noteRevoked(
+  store: TrustStore,
+  id: string,
+  at: string,
+  last: LinePlace | undefined,
+): StoreChange {
+  const stopped = deactivateKey(store, id, at);
+  const peer = stopped.ok ? stopped.store.peers.get(parseKeyId(id)?.handle ?? "") : undefined;
+  if (!stopped.ok || peer === undefined) return stopped;
+  const keys = peer.keys.map((key): PinnedKey => {
+    if (key.keyId !== id) return key;
+    const { last: _before, ...rest } = key;
+    return { ...rest, revoked: true, ...(last === undefined ? {} : { last }) };
+  });
+  return changed(stopped.store, { ...peer, keys });
+}
+
+/** The operator follows the branch of this line, which their agent holds. Spec 1.6. */
+export function follow(store: TrustStore, handle: string, place: LinePlace): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  const others = (peer.follows ?? []).filter(({ seq }) => seq !== place.seq);
+  return changed(store, { ...peer, follows: [...others, place] });
 }
 
 /** A new key of an agent is proved: what held it for the sake of a lost one ends. Spec 2.5. */
@@ -209,7 +198,7 @@ export function setBlocked(store: TrustStore, handle: string, blocked: boolean):
   return peer.blocked === blocked ? { ok: true, store } : changed(store, { ...peer, blocked });
 }
 
-/** Lets an agent write unchained lines after chained ones, or not. Spec 1.6. */
+/** Lets an agent write unchained lines after chained ones, or not. Spec 1.8. */
 export function setAllowUnchained(
   store: TrustStore,
   handle: string,

@@ -35,6 +35,11 @@ function joinEach(
 
 function joinPeer(here: Peer, older: Peer): Peer {
   const standing = isBelow(older.tier, here.tier) ? older : here;
+  const decided = here.follows ?? [];
+  const follows = [
+    ...decided,
+    ...(older.follows ?? []).filter(({ seq }) => decided.every((each) => each.seq !== seq)),
+  ];
   return {
     ...here,
     tier: standing.tier,
@@ -47,6 +52,7 @@ function joinPeer(here: Peer, older: Peer): Peer {
     allowUnchained: here.allowUnchained && older.allowUnchained,
     mayBeUnsigned: here.mayBeUnsigned && older.mayBeUnsigned,
     keys: joinKeys(here.keys, older.keys, "is beside"),
+    ...(follows.length === 0 ? {} : { follows }),
     extra: { ...older.extra, ...here.extra },
   };
 }

@@ -1,8 +1,9 @@
 import type { Tier } from "./tiers.ts";
 
-/** The last line of one log at the moment a key was deactivated; `seq` when the log chains. */
-export interface KeyEnd {
-  readonly seq?: number;
+/** A line of a chain of an agent that is known otherwise. */
+export interface LinePlace {
+  readonly seq: number;
+  /** 64 lower-case hexadecimal digits. */
   readonly id: string;
 }
 
@@ -20,15 +21,13 @@ export interface PinnedKey {
   readonly deactivatedAt?: string;
   /** It was deactivated because it may be in other hands. Spec 2.5. */
   readonly revoked?: boolean;
-  /** Lines up to `ends` are also good when they are read first: a compared key vouches for them. Spec 2.5. */
-  readonly vouched?: boolean;
-  /** By log name; audits verify what this key signed up to there and no further. Spec 2.1. */
-  readonly ends?: ReadonlyMap<string, KeyEnd>;
+  /** The last line of its agent for which it is believed once it is deactivated. Spec 2.1. */
+  readonly last?: LinePlace;
 }
 
 /** Why nothing more of an agent is taken until the operator decides. Spec 1.6, 2.5. */
 export interface Hold {
-  /** The incident's cause: `log_forked`, `log_rewritten`, `key_revoked` and the like. */
+  /** The incident's cause: `key_revoked` and the like. */
   readonly cause: string;
   readonly detail: string;
   readonly sinceMs: number;
@@ -49,7 +48,9 @@ export interface Peer {
   readonly reciprocations: number;
   readonly blocked: boolean;
   readonly held: Hold | undefined;
-  /** The operator lets this agent write unchained lines after chained ones. Spec 1.6. */
+  /** Lines of its forked chain whose branches the operator follows. Spec 1.6. */
+  readonly follows?: readonly LinePlace[];
+  /** The operator lets this agent write unchained lines after chained ones. Spec 1.8. */
   readonly allowUnchained: boolean;
   /** The operator takes unsigned lines of it where policy does, keys or not (`trust pin --unsigned`). */
   readonly mayBeUnsigned: boolean;

@@ -1,11 +1,17 @@
 import { agentName } from "../wire/handle.ts";
-import { parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json/json.ts";
+import {
+  isJsonArray,
+  parseObject,
+  toPlain,
+  type JsonObject,
+  type JsonValue,
+} from "../wire/json/json.ts";
 import { decodeKey, encodeBase64, isAcceptableKey, keyId } from "../wire/signature.ts";
 import { DocumentReader, shown } from "./policy/document.ts";
 import {
   MAX_KEYS_PER_AGENT,
   type Hold,
-  type KeyEnd,
+  type LinePlace,
   type Peer,
   type PinnedKey,
   type TrustStore,
@@ -26,6 +32,7 @@ export type TrustParse =
   | { readonly ok: false; readonly detail: string };
 
 const MAX_AGENTS = 1024;
+const ID = /^[0-9a-f]{64}$/u;
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -101,6 +108,7 @@ const READ_FIELDS: ReadonlySet<string> = new Set([
   "successful_reciprocations",
   "blocked",
   "held",
+  "follows",
   "allow_unchained",
   "allow_unsigned",
   "agent_card_url",
@@ -129,6 +137,9 @@ function readPeer(
   const attested = tier === "ATTESTED" || tier === "TRUSTED";
   // The schema lets some be null, which says no more than absent.
   const textOrNull = (field: string) => reader.text(fields[field] ?? undefined, `${path}.${field}`);
+  const follows = (reader.list(fields["follows"], `${path}.follows`) ?? []).flatMap(
+    (item, at) => readLinePlace(reader, item, `${path}.follows[${at}]`) ?? [],
+  );
   const extra = Object.entries(fields).filter(([key]) => !READ_FIELDS.has(key));
   return {
     handle,
@@ -145,6 +156,7 @@ function readPeer(
       ) ?? 0,
     blocked: reader.flag(fields["blocked"], `${path}.blocked`) ?? false,
     held: readHold(reader, fields["held"], `${path}.held`),
+    ...(follows.length === 0 ? {} : { follows }),
     allowUnchained: reader.flag(fields["allow_unchained"], `${path}.allow_unchained`) ?? false,
     mayBeUnsigned: reader.flag(fields["allow_unsigned"], `${path}.allow_unsigned`) ?? false,
     keys: readKeys(reader, handle, fields["public_keys"], `${path}.public_keys`),
@@ -201,8 +213,10 @@ function readKey(
   }
   const deactivatedAt = reader.text(fields["deactivated_at"], `${path}.deactivated_at`);
   const revoked = reader.flag(fields["revoked"], `${path}.revoked`);
-  const vouched = reader.flag(fields["vouched"], `${path}.vouched`);
-  const ends = readEnds(reader, fields["last_lines"], `${path}.last_lines`);
+  const last =
+    fields["last"] === undefined
+      ? undefined
+      : readLinePlace(reader, fields["last"], `${path}.last`);
   return {
     keyId: id,
     key,
@@ -210,27 +224,20 @@ function readKey(
     active: reader.flag(fields["active"], `${path}.active`) ?? true,
     ...(deactivatedAt === undefined ? {} : { deactivatedAt }),
     ...(revoked === undefined ? {} : { revoked }),
-    ...(vouched === undefined ? {} : { vouched }),
-    ...(ends === undefined ? {} : { ends }),
+    ...(last === undefined ? {} : { last }),
   };
 }
 
-function readEnds(
+function readLinePlace(
   reader: DocumentReader,
-  value: JsonValue | undefined,
+  value: JsonValue,
   path: string,
-): ReadonlyMap<string, KeyEnd> | undefined {
-  const logs = reader.object(value, path);
-  if (logs === undefined) return undefined;
-  const ends = new Map<string, KeyEnd>();
-  for (const [log, item] of Object.entries(logs)) {
-    const place = `${path}[${shown(log)}]`;
-    const fields = reader.object(item, place);
-    const id = reader.text(fields?.["event_id"], `${place}.event_id`);
-    const seq = reader.wholeNumber(fields?.["seq"], `${place}.seq`, 1, MAX_NUMBER);
-    if (id !== undefined) ends.set(log, seq === undefined ? { id } : { seq, id });
-  }
-  return ends;
+): LinePlace | undefined {
+  const [seq, id, ...more] = isJsonArray(value) ? value : [];
+  const isPlace = typeof seq === "number" && seq >= 1 && typeof id === "string" && ID.test(id);
+  if (isPlace && more.length === 0) return { seq, id };
+  reader.problem(path, `is ${shown(value)}; expected [number, id] of a line`);
+  return undefined;
 }
 
 function readHold(
@@ -275,6 +282,7 @@ function plainPeer(peer: Peer): Record<string, unknown> {
       detail: peer.held.detail,
       since: time(peer.held.sinceMs),
     },
+    follows: peer.follows?.map(({ seq, id }) => [seq, id]),
     allow_unchained: peer.allowUnchained || undefined,
     allow_unsigned: peer.mayBeUnsigned || undefined,
     agent_card_url: peer.cardUrl,
@@ -285,7 +293,6 @@ function plainPeer(peer: Peer): Record<string, unknown> {
 }
 
 function plainKey(key: PinnedKey): Record<string, unknown> {
-  const ends = key.ends && [...key.ends].map(([log, { seq, id }]) => [log, { seq, event_id: id }]);
   return {
     key_id: key.keyId,
     key: encodeBase64(key.key),
@@ -293,8 +300,7 @@ function plainKey(key: PinnedKey): Record<string, unknown> {
     active: key.active,
     deactivated_at: key.deactivatedAt,
     revoked: key.revoked,
-    vouched: key.vouched,
-    last_lines: ends && Object.fromEntries(ends),
+    last: key.last && [key.last.seq, key.last.id],
   };
 }
 

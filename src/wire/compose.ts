@@ -42,11 +42,9 @@ export interface Draft {
 /** Where and when a draft is written. */
 export interface Place {
   readonly timestamp: string;
-  /** Of lines in the form before `docs/spec/next`. */
-  readonly log?: string;
   /** Undefined on a wire without an id: then the line carries none. */
   readonly wireId: string | undefined;
-  /** The last chained line of that log; undefined for its first. */
+  /** The last line of our chain; undefined for its first. */
   readonly head: ChainHead | undefined;
   /** The form of the signature. Spec 1.5. */
   readonly version?: "v3.1" | "v3.0";
@@ -128,7 +126,7 @@ function bodyFlaw(value: JsonValue, levelsLeft: number): string | undefined {
 }
 
 /**
- * Signs a draft into a line, chained to the log's last one. The draft has passed `checkDraft`,
+ * Signs a draft into a line, chained to our last one. The draft has passed `checkDraft`,
  * and the timestamp comes from `nextTimestamp`. Spec 1.2, 1.5, 1.6.
  */
 export function composeLine(draft: Draft, at: Place, signer: Signer): Composed {
@@ -195,7 +193,6 @@ function unsignedFields(draft: Draft, at: Place, handle: string): JsonObject {
     ack_required: draft.ackRequired ?? false,
   });
   if (wireId !== undefined) fields["wire"] = wireId;
-  if (at.log !== undefined) fields["log"] = at.log;
   fields["seq"] = head === undefined ? 1 : head.seq + 1;
   if (head !== undefined) fields["prev"] = head.id;
   return fields;

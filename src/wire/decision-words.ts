@@ -1,10 +1,10 @@
 import { sha256Hex } from "./canonical.ts";
 
-/** A decision's text is cut at so many bytes of UTF-8. Spec 3.4. */
+/** A decision's text is cut at so many bytes of UTF-8. Spec 3.4.7. */
 const MAX_DECISION_BYTES = 16 * 1_024;
 
 /**
- * The words that the ledger will hold once a proposal is ratified. Spec 3.4, "The record". Our own
+ * The words that the ledger will hold once a proposal is ratified. Spec 3.4.7, "The record". Our own
  * commands always write `body.decision`; the other two cases are hand-written proposals.
  */
 export function decisionWords(subject: string, body: unknown): string {

@@ -14,8 +14,6 @@ export const MIN_ID_PREFIX = 6;
 export const MAX_RECIPIENTS = 1_024;
 /** Agents of one wire. */
 export const MAX_ROSTER = 256;
-/** Gaps of one log that may be open at once; its author is held before there is another. */
-export const MAX_OPEN_GAPS = 1_024;
 /** Public keys of which is remembered whether they may be used, and their KeyObject. */
 export const MAX_CACHED_KEYS = 1_024;
 

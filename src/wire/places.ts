@@ -108,7 +108,7 @@ export interface NamedPlace {
   readonly read?: number;
 }
 
-/** Each place that a chained line's body names, as often as it names it. Spec of the next wire, 1.6. */
+/** Each place that a chained line's body names, as often as it names it. Spec 1.6. */
 export function placesNamed(body: JsonValue): NamedPlace[] {
   if (!isJsonObject(body)) return [];
   const refused = entries(own(body, "refused")).map(refusedPlace);
@@ -144,7 +144,7 @@ function inBeats(of: JsonValue | undefined, beats: JsonValue | undefined): (Plac
   return entries(beats).map((beat) => pairPlace(of, beat));
 }
 
-/** How far a beat's author holds the chains of others, and has read them. Spec of the next wire, 3.2.2. */
+/** How far a beat's author holds the chains of others, and has read them. Spec 3.2.2. */
 function headsNamed(value: JsonValue | undefined): NamedPlace[] {
   if (!isJsonObject(value)) return [];
   return Object.entries(value)
@@ -160,7 +160,7 @@ function headsNamed(value: JsonValue | undefined): NamedPlace[] {
     });
 }
 
-/** Lines of another author that a beat's author has refused. Spec of the next wire, 3.2.3. */
+/** Lines of another author that a beat's author has refused. Spec 3.2.3. */
 export interface RefusedLines {
   readonly first: number;
   /** They are the lines up to this one, on its branch. */

@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS } from "./durations.ts";
 /** At most 44 characters. */
 const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,18})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
 /** A last line further ahead of the clock than this is not followed by the next one. Spec 1.2. */
-export const FAR_AHEAD_MS = MINUTE_MS;
+const FAR_AHEAD_MS = MINUTE_MS;
 
 /**
  * Milliseconds since 1970 of an ISO-8601 date and time with an offset or `Z`, with microseconds as

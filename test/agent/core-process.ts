@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { Core } from "../../src/agent/core.ts";
 import { readMark, writeMark } from "../../src/agent/lines/mark.ts";
+import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";
 import { FolderTransport } from "../../src/carriers/folder.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { Store } from "../../src/store/store.ts";
@@ -24,16 +25,17 @@ const clock = {
   monoMs: () => performance.now(),
   nextTurn: () => new Promise<void>((done) => setImmediate(done)),
 };
+const tiers = DEFAULT_HEARTBEAT_TIERS;
 const layout = wireLayout(name, names);
 const place = {
   ...corePlace(name, names),
   ...{ markPath, inboxPath: join(home, "inbox.jsonl") },
   limits: { ...DEFAULT_LIMITS, rateLimitMsgPerMin: 1_000_000 },
-  cadences: { T1_active: 50, T3_long_idle: 1_000 },
+  tiers: { ...tiers, cadencesMs: { ...tiers.cadencesMs, T1_active: 50, T3_long_idle: 1_000 } },
 };
 const store = Store.open(join(home, "store.db"));
 const core = new Core(
-  { disk, clock, verifyAll },
+  { disk, clock, verifyAll, random: Math.random },
   place,
   store,
   readMark(disk, markPath),

@@ -93,6 +93,9 @@ test("an incident that is read and not acked stops the addressee until it acks",
     await wire.settle(2, 90_000);
   }
   expect(core.safeMode).toMatchObject({ active: true, author: "forge", incident_id: incident.id });
+  const { seq, id } = core.store.chains.whole("scribe");
+  const tip = { author: "scribe", seq, id: String(id) };
+  expect(core.history.lastBeats(tip, Infinity)[0]?.body).toMatchObject({ state: "paused" });
   const ship: Draft = { to: ["forge"], type: "ship", subject: "work", body: "" };
   expect(core.send([ship]).is).toBe("safe mode");
   expect(wire.agent("forge").core.safeMode?.incident_id).toBe(incident.id);
@@ -171,4 +174,21 @@ test("a line of our key above our mark stops all signing, also after a restart",
   wire.agent("forge").restart();
   await wire.settle();
   expect(wire.agent("forge").core.send([hello])).toEqual(inUse);
+});
+
+test("what was written before the first reading is judged after it: claims count, duties hear of it", async () => {
+  const heard: (string | null)[] = [];
+  const wire = new CoreWire(root, ["forge", "scribe"], undefined, ({ name }) => () => [
+    {
+      take: (_, line) => {
+        if (name === "scribe" && line.type === "claim") heard.push(line.verdict);
+      },
+    },
+  ]);
+  while (await wire.agent("forge").core.round());
+  wire.agent("forge").say("mine", { type: "claim", body: fromPlain({ paths: ["src/**"] }) });
+  await wire.settle();
+  const { store, history } = wire.agent("scribe").core;
+  expect(store.claims.live(history, wire.nowMs).map(({ paths }) => paths)).toEqual([["src/**"]]);
+  expect(heard).toEqual([null, "mail"]);
 });

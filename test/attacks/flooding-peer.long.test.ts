@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { TOOLS } from "../../src/agents/mcp/tool-table.ts";
 import { newFrame } from "../../src/framing/frame.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
@@ -12,17 +12,16 @@ const FLOOD = 300;
 
 let wire: SimulatedWire;
 beforeEach(() => {
-  wire = new SimulatedWire(["forge", "mallory", "scribe"], { layout: "outbox" });
+  wire = new SimulatedWire(["forge", "mallory", "scribe"]);
 });
-afterEach(async () => wire.rest());
 
 /** So many lines of mallory to forge, written by hand; then one message of scribe's, and as many again. */
-async function flood(type: string): Promise<void> {
+async function flood(type: string, said = "request"): Promise<void> {
   await wire.start("forge", "scribe");
   const lines = (): string => {
     let after: ChainHead | undefined = wire.head("mallory");
     return Array.from({ length: FLOOD }, () => {
-      const made = wire.forge("mallory", "mallory", {
+      const made = wire.forge("mallory", {
         ...{ to: ["forge"], type, subject: "junk", priority: "high" },
         body: fromPlain({ severity: "low", detail: "junk" }),
         ...(after === undefined ? {} : { after }),
@@ -33,7 +32,7 @@ async function flood(type: string): Promise<void> {
   };
   wire.append("outbox/mallory.jsonl", lines());
   await wire.settle();
-  const urgent = { to: ["forge"], type: "request", subject: "THE REAL ONE", body: { text: "x" } };
+  const urgent = { to: ["forge"], type: said, subject: "THE REAL ONE", body: { text: "x" } };
   await wire.send("scribe", urgent);
   wire.append("outbox/mallory.jsonl", lines());
   await wire.settle();
@@ -68,22 +67,18 @@ test.each(["incident", "feedback"])(
   },
 );
 
-test("a list of incidents that leaves out the older ones says how many they are", async () => {
-  await flood("incident");
+test("a list of incidents has those of others, however many one has raised", async () => {
+  await flood("incident", "incident");
   for (const flags of [[], ["--all"]]) {
-    expect(await commandIn(wire, "forge", "incident", "list", ...flags)).toContain(
-      "344 older incidents are not listed",
-    );
+    const listed = await commandIn(wire, "forge", "incident", "list", ...flags);
+    expect(listed).toContain("THE REAL ONE");
+    expect(listed.length).toBeLessThan(65_536);
   }
-  expect(await commandIn(wire, "forge", "stats")).toMatch(
-    /incidents +600, acked in time 0 of the newest 256/,
-  );
-  expect(await commandIn(wire, "mallory", "incident", "list")).not.toContain("not listed");
 });
 
 test("incidents cost tokens, unless their author is TRUSTED", async () => {
   const tiers = { forge: { mallory: "VERIFIED" } } as const;
-  wire = new SimulatedWire(wire.roster, { layout: "outbox", tiers, rateLimit: 10 });
+  wire = new SimulatedWire(wire.roster, { tiers, rateLimit: 10 });
   await flood("incident");
   const taken = JSON.parse(await commandIn(wire, "forge", "status", "--json")) as {
     unread: number;

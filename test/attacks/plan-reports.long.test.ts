@@ -27,7 +27,7 @@ function report(thread: string, details: string) {
 }
 
 test.each([40, 1_500])("%i foreign reports do not hide the owner's", async (foreign) => {
-  const wire = new SimulatedWire(ROSTER, { layout: "outbox" });
+  const wire = new SimulatedWire(ROSTER);
   await wire.start();
   let isAnswered = false;
 
@@ -36,9 +36,13 @@ test.each([40, 1_500])("%i foreign reports do not hide the owner's", async (fore
     const request = wire.lines("outbox/lead.jsonl").find((line) => line.includes("plan_step"));
     if (request === undefined || isAnswered) return;
     isAnswered = true;
-    const { correlation_id: thread, event_id: id } = JSON.parse(request) as Record<string, string>;
+    const { correlation_id: thread, event_id: id = "" } = JSON.parse(request) as Record<
+      string,
+      string
+    >;
+    const { place } = await wire.agent("scribe").view("resolve_id", { id });
     const to = { to: ["lead"], type: "ack", subject: "yes", correlationId: thread ?? "" };
-    await wire.send("scribe", { ...to, body: { acks: id, approve: true } });
+    await wire.send("scribe", { ...to, body: { answers: place, approve: true } });
     await wire.send("scribe", report(thread ?? "", "of its owner"));
     const flood = Array.from({ length: foreign }, (_, at) => report(thread ?? "", `false ${at}`));
     for (const each of flood) await wire.post("mallory", each);

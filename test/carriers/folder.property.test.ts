@@ -178,6 +178,7 @@ class Scene {
   ]);
   layout = this.#layout();
   marked = 0;
+  nowMs = 0;
   retry: (() => void) | undefined;
   folder = this.#open();
 
@@ -208,7 +209,7 @@ class Scene {
     return new FolderTransport({
       ...{ disk: this.disk, wireDir: WIRE, mode: 0o600, ours, layout: () => this.layout },
       world: {
-        clock: { wallMs: () => 0 },
+        clock: { wallMs: () => this.nowMs },
         after: (_, act) => {
           this.retry = act;
           return () => (this.retry = undefined);
@@ -270,9 +271,14 @@ class Scene {
     else
       this.#guard(() => {
         if (each.do === "publish") this.folder.publish();
-        else if (each.do === "retry") this.retry?.();
+        else if (each.do === "retry") this.tryAgain();
         else this.#archive(each.do);
       });
+  }
+
+  tryAgain(): void {
+    this.nowMs += 30_000;
+    this.retry?.();
   }
 
   #archive(what: "archive" | "compress"): void {
@@ -360,7 +366,9 @@ test("trouble with the folder is told, tried again, and holds up deadlines while
   scene.folder.list();
   expect(scene.folder.knownMs("scribe", 7)).toBeUndefined();
   scene.disk.standing = undefined;
-  scene.retry?.();
+  scene.folder.publish();
+  expect(scene.folder.trouble).toMatchObject({ sinceMs: 0 });
+  scene.tryAgain();
   expect(scene.folder.health()).toMatchObject({ problem: undefined, waiting: 0 });
   expect(scene.numbers().get("outbox/forge.jsonl")).toEqual([1]);
   expect(scene.folder.knownMs("scribe", 7)).toBe(7);

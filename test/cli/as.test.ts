@@ -7,7 +7,7 @@ import { bindFolder, boundAt } from "../../src/storage/private/bound-folders.ts"
 import { run } from "./fake-cli.ts";
 
 // Two agents of one user in one repository: each is itself without --as, and neither is ever taken for
-// the other. Spec 4.4.
+// the other. Spec 8.6.
 
 let root: string;
 let home: NodeJS.ProcessEnv;

@@ -20,7 +20,6 @@ import {
   serialiseBackup,
   type Backup,
 } from "../../src/storage/private/backup-file.ts";
-import { openHeads } from "../../src/storage/own-log/heads.ts";
 import type { AgentPaths } from "../../src/storage/paths.ts";
 import { composeLine } from "../../src/wire/compose.ts";
 import { keyId, makeSigner, publicKeyOf, type Signer } from "../../src/wire/signature.ts";
@@ -202,8 +201,8 @@ describe("backup", () => {
   });
 
   it("is not made of what could not be restored", async () => {
-    writeFileSync(paths.heads, "{");
-    await expectRefused(backUp(), "heads.json: is damaged");
+    writeFileSync(paths.pairing, "{", { mode: 0o600 });
+    await expectRefused(backUp(), "pairing.json");
     expect(existsSync(file)).toBe(false);
   });
 });
@@ -222,12 +221,12 @@ describe("restore", () => {
     const outside = { env: { ...machine.env, DEADDROP_AS: "forge", ...env }, cwd: machine.root };
     const answer = await runCli(["restore", file, "--json"], { ...outside, nowMs: Date.now() });
     expect(answer.stderr).toBe("");
-    expect(JSON.parse(answer.stdout)).toMatchObject({ went_back: [], kept_keys: [], notes: [] });
+    expect(JSON.parse(answer.stdout)).toMatchObject({ went_back: [], kept_keys: [] });
     const after = machine.picture();
     for (const [path, content] of Object.entries(before)) {
       if (!/^(config|state)\//.test(path) || !path.includes("forge")) continue;
       // Nonces that nobody had seen at the time of the backup may be known by now: others are drawn.
-      if (/wire\.json$|pairing\.json$|\.lock$|operator\.jsonl$/.test(path)) continue;
+      if (/wire\.json$|pairing\.json$|\.lock$|operator\.jsonl$|mark$/.test(path)) continue;
       expect([path, after[path]]).toEqual([path, content]);
     }
     expect(JSON.parse(readFileSync(paths.remembered, "utf8"))).toEqual({
@@ -282,28 +281,21 @@ describe("restore", () => {
     const trust = JSON.parse(readFileSync(paths.trust, "utf8")) as { version: number };
     const keyOf = () => JSON.parse(readFileSync(paths.trust, "utf8")) as TrustFile;
     const id = keyOf().agents["scribe"]?.public_keys[0]?.key_id ?? "";
-    await json("trust", "revoke", id, "--as", "forge", ...BY_FLAGS);
     await json("trust", "block", "scribe", "--as", "forge", ...BY_FLAGS);
-    openHeads(machine.host.disk, paths.heads).save({
-      peers: new Map([["scribe_to_forge", { seq: 4, id: "a".repeat(64) }]]),
-    });
     await expectRefused(
       restore(),
       new RegExp(`backup has version ${trust.version}; version \\d+ was seen`),
     );
-    await expectRefused(restore(), "scribe_to_forge: line 4 is known here, none in the backup");
     await expectRefused(restore("--accept-older"), "is the operator's to decide");
     const { code, stdout } = await restore("--accept-older", ...BY_FLAGS);
     expect(code).toBe(0);
-    expect((JSON.parse(stdout) as { went_back: string[] }).went_back).toHaveLength(2);
+    expect((JSON.parse(stdout) as { went_back: string[] }).went_back).toHaveLength(1);
     const restored = keyOf();
     expect(restored.version).toBeGreaterThan(trust.version);
     expect(restored.agents["scribe"]).toMatchObject({
       blocked: true,
-      held: { cause: "key_revoked" },
-      public_keys: [{ key_id: id, active: false }],
+      public_keys: [{ key_id: id, active: true }],
     });
-    expect(openHeads(machine.host.disk, paths.heads).peer("scribe_to_forge")?.seq).toBe(4);
     const journal = readFileSync(paths.operatorJournal, "utf8").trim().split("\n");
     expect(JSON.parse(journal.at(-1) ?? "")).toMatchObject({ action: "restore", consent: "flags" });
   });
@@ -320,14 +312,10 @@ describe("restore", () => {
   });
 
   it("damaged files here are fixed, once their loss is accepted", async () => {
-    openHeads(machine.host.disk, paths.heads).save({
-      peers: new Map([["scribe_to_forge", { seq: 4, id: "a".repeat(64) }]]),
-    });
     await quickBackUp();
-    writeFileSync(paths.heads, "{");
-    await expectRefused(restore(), "heads.json here cannot be read");
+    writeFileSync(paths.trust, "{");
+    await expectRefused(restore(), "trust.json here cannot be read");
     expect((await restore("--accept-older", ...BY_FLAGS)).code).toBe(0);
-    expect(openHeads(machine.host.disk, paths.heads).peer("scribe_to_forge")?.seq).toBe(4);
   });
 
   it("puts no other key in the place of one that is here, unless it is told, and keeps that", async () => {
@@ -367,25 +355,22 @@ describe("restore", () => {
     const log = join(machine.wireDir, "forge_to_scribe.jsonl");
     const other = makeSigner("forge", new Uint8Array(32).fill(9));
     appendFileSync(log, lineBy(other));
-    const message =
-      /forge_to_scribe: later lines of forge are signed with .*forge:[0-9a-f]{8}.*, a key not in it/;
+    const message = /lines of forge are signed with .*forge:[0-9a-f]{8}.*, a key not in the backup/;
     await expectRefused(restore(), message);
     lose();
     await expectRefused(restore(), message);
     expect((await restore("--accept-older", ...BY_FLAGS)).code).toBe(0);
   });
 
-  it("knows what it has signed since the backup by what stands in the log", async () => {
+  it("leaves the key without a mark, so nothing is signed before the operator says so", async () => {
     await quickBackUp();
-    const own = makeSigner("forge", readFileSync(paths.identity.key));
-    appendFileSync(join(machine.wireDir, "forge_to_scribe.jsonl"), lineBy(own));
     lose();
     expect((await restore()).code).toBe(0);
-    expect(openHeads(machine.host.disk, paths.heads).own("forge_to_scribe")?.seq).toBe(1);
+    expect([existsSync(paths.mark), existsSync(paths.identity.mark)]).toEqual([false, false]);
   });
 
   it("says that policy or settings here are others than in the backup", async () => {
-    writeFileSync(paths.settings, '{"inbox":{"include_heartbeats":true}}', { mode: 0o600 });
+    writeFileSync(paths.settings, '{"guard.strict":true}', { mode: 0o600 });
     await quickBackUp();
     writeFileSync(paths.settings, "{}", { mode: 0o600 });
     await expectRefused(restore(), "settings.json here is another one, and would be replaced");

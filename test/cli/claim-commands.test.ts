@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ClaimForecast, ClaimView } from "../../src/api/views.ts";
-import { draftedBy, ID, refusedBy, run, whoami, type Outside } from "./fake-cli.ts";
+import { draftedBy, ID, PLACE, refusedBy, run, whoami, type Outside } from "./fake-cli.ts";
 
 const OTHER = "7".repeat(64);
 
 const claimed = (change: Partial<ClaimView> = {}): ClaimView => ({
+  place: PLACE,
   event_id: ID,
   correlation_id: "thread-1",
   from: "scribe",
@@ -93,7 +94,7 @@ describe("release", () => {
       to: ["scribe", "mason"],
       type: "release",
       correlationId: "thread-1",
-      body: { releases: [ID, OTHER] },
+      body: {},
     });
   });
 

@@ -25,7 +25,8 @@ beforeAll(() => {
 afterAll(() => rmSync(root, { recursive: true }));
 
 function at(cwd: string, env: NodeJS.ProcessEnv = {}): Cli {
-  return { ...processCli(), cwd: join(root, cwd), env };
+  // Of the user who runs the tests no wire and no identity counts.
+  return { ...processCli(), cwd: join(root, cwd), env: { HOME: join(root, "nobody"), ...env } };
 }
 
 describe("findWire", () => {

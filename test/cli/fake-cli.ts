@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect } from "vitest";
-import type { Client, StatusChange } from "../../src/api/client.ts";
+import type { Client } from "../../src/api/client.ts";
 import { askDirectly, type Arguments } from "../../src/api/operations.ts";
 import type { OperatedAgent } from "../../src/api/service.ts";
 import type { ViewArgs, ViewName, ViewParameters, Views } from "../../src/api/views.ts";
@@ -10,6 +10,10 @@ import { main } from "../../src/cli/main.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 
 export const ID = "4f2a91c7".padEnd(64, "0");
+/** Of the message that the scenes answer. */
+export const PLACE = ["scribe", 3, ID] as const;
+/** The same message as one of ours. */
+export const OWN_PLACE = ["forge", 3, ID] as const;
 export const ESCALATION = "e5ca1a7e".padEnd(64, "0");
 
 /** What a command asked of the agent. */
@@ -17,7 +21,7 @@ export interface Recording {
   drafts: Draft[];
   asked: { name: string; args: unknown }[];
   read: (readonly string[] | "all")[];
-  status: StatusChange[];
+  status: Parameters<OperatedAgent["setStatus"]>[0][];
   /** Peers that were reset, and "reclaim". */
   decided: string[];
   ticks: number;
@@ -67,7 +71,8 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
   const { tty: isTTY = false, columns } = outside;
   const size = columns === undefined ? {} : { columns };
   const cli: Cli = {
-    env: { DEADDROP_WIRE: "/", DEADDROP_AS: "forge", ...outside.env },
+    // A user without identities, whoever runs the tests.
+    env: { DEADDROP_WIRE: "/", DEADDROP_AS: "forge", HOME: "/nonexistent", ...outside.env },
     cwd: outside.cwd ?? "/",
     stdin: Object.assign(Readable.from([Buffer.from(outside.stdin ?? "")]), { isTTY }),
     stdout: { write: (text) => out.push(text), isTTY, ...size },
@@ -117,8 +122,7 @@ function recorder(
       recording.drafts.push(...drafts);
       const messages = drafts.map((draft) => ({
         event_id: ID,
-        log: "forge_to_scribe",
-        seq: 7,
+        place: ["forge", 7, ID] as const,
         timestamp: "2026-11-21T12:00:00.000000Z",
         correlation_id: draft.correlationId ?? "2026-11-21T12:00:00.000000Z",
         to: [...draft.to],
@@ -136,6 +140,8 @@ function recorder(
     },
   };
 }
+
+const sentNothing = { outcome: "sent" as const, messages: [] };
 
 function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
   return {
@@ -171,9 +177,14 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
       recording.decided.push(peer);
       return { peer, holds: [], blocked: false, can_speak: true, evidence: [] };
     },
+    revokeKey: async (keyId) => {
+      recording.decided.push(keyId);
+    },
+    changeMembers: async () => sentNothing,
+    leave: async () => sentNothing,
     reclaim: async () => {
       recording.decided.push("reclaim");
-      return { logs: [], given_up: [], kept_in: null };
+      return { goes_on_after: null, given_up: [], kept_in: null };
     },
     look: async () => {
       recording.ticks++;
@@ -190,8 +201,8 @@ export function whoami(...roster: string[]): Views["whoami"] {
     wire_dir: "/",
     wire_id: "7c3a91e2b4d05f16",
     key_id: "forge:1a2b3c4d",
-    layout: roster.length > 2 ? "outbox" : "pairwise",
     roster,
+    members: roster,
     daemon: { running: true, pid: 42 },
     inbox_path: "/state/inbox.jsonl",
     in_use: null,
@@ -206,7 +217,7 @@ export function resolved(type: string, from = "scribe", to = "forge"): Views["re
     from,
     type,
     subject: "the plan",
-    log: `${from}_to_${to}`,
+    place: [from, 3, ID],
     to: [to],
   };
 }
@@ -222,8 +233,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
     correlation_id: "thread-1",
     _meta: {
       id: ID,
-      log: "scribe_to_forge",
-      line: 3,
+      place: ["scribe", 3, ID] as const,
       received_at: "2026-11-21T11:56:01Z",
       tier: "VERIFIED" as const,
       priority: "medium" as const,

@@ -2,13 +2,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { IncidentView, SafeMode } from "../../src/api/views.ts";
-import { ESCALATION, ID, resolved, run, whoami } from "./fake-cli.ts";
+import type { IncidentView, SafeModeView } from "../../src/api/views.ts";
+import { ESCALATION, ID, OWN_PLACE, PLACE, resolved, run, whoami } from "./fake-cli.ts";
 
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
 
 function incident(fields: Partial<IncidentView> = {}): IncidentView {
   return {
+    place: PLACE,
     event_id: ID,
     correlation_id: "thread-1",
     from: "scribe",
@@ -75,7 +76,7 @@ describe("incident", () => {
       {
         type: "ack",
         to: ["scribe"],
-        body: { acks: ID, reason: "on it" },
+        body: { about: PLACE, reason: "on it" },
         correlationId: "thread-1",
       },
     ]);
@@ -86,7 +87,7 @@ describe("incident", () => {
         type: "incident",
         to: ["mason"],
         subject: "resolved: forge's incident: the plan",
-        body: { resolves: ID, text: "fixed" },
+        body: { resolves: OWN_PLACE, text: "fixed" },
         correlationId: "thread-1",
       },
     ]);
@@ -186,18 +187,20 @@ describe("resume", () => {
   });
   afterEach(() => rmSync(home, { recursive: true }));
 
-  const mode: SafeMode = {
+  const mode: SafeModeView = {
     active: true,
     since: "2026-11-21T11:00:00Z",
     author: "forge",
     incident_id: ID,
     escalation_id: ESCALATION,
     of: "mason",
+    place: OWN_PLACE,
+    escalations: [["forge", 4, ESCALATION]],
   };
   const journal = () => join(home, "inter-agent-deaddrop/7c3a91e2b4d05f16/forge/operator.jsonl");
   const resume = (
     args: readonly string[],
-    safe_mode: SafeMode | null = mode,
+    safe_mode: SafeModeView | null = mode,
     terminal: { tty?: boolean; stdin?: string } = {},
   ) =>
     run(["resume", ...args], {
@@ -214,7 +217,7 @@ describe("resume", () => {
         to: ["scribe", "mason"],
         type: "incident",
         subject: "resumed: forge's incident: the plan",
-        body: { resumes: ESCALATION, reason: "by phone" },
+        body: { resumes: [["forge", 4, ESCALATION]], reason: "by phone" },
         correlationId: "thread-1",
       },
     ]);
@@ -227,13 +230,13 @@ describe("resume", () => {
     expect(statSync(journal()).mode & 0o777).toBe(0o600);
   });
 
-  it.each([
-    ["when the incident is another's", ["--yes", "--reason", "r"], "scribe"],
-    ["with --here", ["--here", "--yes", "--reason", "r"], "forge"],
-  ])("ends it for this agent alone %s", async (_when, flags, author) => {
-    const { recording } = await resume(flags, { ...mode, author });
+  it("ends it for this agent alone when the incident is another's", async () => {
+    const { recording } = await resume(["--yes", "--reason", "r"], { ...mode, author: "scribe" });
     expect(recording.drafts).toMatchObject([
-      { subject: "resumed here: forge's incident: the plan", body: { resumes_here: ESCALATION } },
+      {
+        subject: "resumed here: forge's incident: the plan",
+        body: { resumes: mode.escalations, reason: "r" },
+      },
     ]);
   });
 

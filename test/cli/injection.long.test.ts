@@ -239,7 +239,6 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "validate", EVIL],
   ],
   bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
-  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],
@@ -347,9 +346,8 @@ test("--json is one safe line a value, and holds the peer's words to the letter"
   expect(holds).toBe(true);
 });
 
-test("a file that is audited is named safely, whatever its name", async () => {
+test("a file that is to be audited and is not there is named safely, whatever its name", async () => {
   const name = join(wire.folder, `${EVIL.replaceAll("/", "")}.jsonl`);
-  writeFileSync(name, "junk\n");
   const { out, err } = await show(["audit", name], { NO_COLOR: "1" });
   expect(out + err).toContain("FORGED");
   expect(out + err).not.toMatch(STEERS);

@@ -2,13 +2,14 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { composeLine, type ChainHead, type Draft } from "../../src/wire/compose.ts";
+import { openClient } from "../../src/client/open-client.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
+import type { PlaceJson } from "../../src/wire/places.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 interface Line {
-  readonly log: string;
-  readonly line: number;
+  readonly place: PlaceJson;
   readonly subject: string;
   readonly after_the_end: boolean;
 }
@@ -24,7 +25,7 @@ interface History {
 let machine: Machine;
 let keyId: string;
 const heads = new Map<string, ChainHead>();
-const { run, json } = commandsOn(() => machine);
+const { run, json } = commandsOn(() => machine, { openClient });
 const AS_FORGE = ["--as", "forge"];
 
 beforeEach(async () => {
@@ -51,7 +52,7 @@ function say(from: string, subject: string, agoMs: number, draft: Partial<Draft>
   const timestamp = new Date(Date.now() - agoMs).toISOString();
   const { line, id, message } = composeLine(
     { to: [to], type: "feedback", subject, body: "", ...draft },
-    { timestamp, log, wireId, head: heads.get(log) },
+    { timestamp, wireId, head: heads.get(log) },
     signerOf(from),
   );
   heads.set(log, { seq: message.seq ?? 0, id });
@@ -80,19 +81,17 @@ describe("audit --key", () => {
   });
 
   it("lists what came after the end of a revoked one, marked, and exits 0", async () => {
-    const forged = say("scribe", "forged", 50 * MINUTE_MS);
+    say("scribe", "forged", 50 * MINUTE_MS);
     expect((await run("trust", "revoke", keyId, ...AS_FORGE, ...BY_FLAGS)).code).toBe(0);
     say("scribe", "late, and says that it is old", 9_999 * MINUTE_MS);
-    const by = say("forge", "it was not scribe", 0, {
-      type: "correction",
-      body: { corrects: forged },
-    });
+    // They are taken in first.
+    await run("inbox", ...AS_FORGE);
     const { code, stdout } = await run("audit", "--key", keyId, "--since", "1h", ...AS_FORGE);
     expect(code).toBe(0);
-    const text = stdout.split("\n").filter((line) => line.startsWith("scribe_to_forge:"));
+    const text = stdout.split("\n").filter((line) => line.startsWith("scribe  line"));
     expect(text).toEqual([
-      expect.stringMatching(new RegExp(`^scribe_to_forge:1 .*corrected by ${by.slice(0, 10)} `)),
-      expect.stringMatching(/^scribe_to_forge:2 .*after the end .*late, and says/),
+      expect.stringMatching(/^scribe  line 1 .*forged/),
+      expect.stringMatching(/^scribe  line 2 .*after the end .*late, and says/),
     ]);
     expect(stdout).toContain(`${keyId}  stopped 20`);
     const report = await history("--since", "1h");
@@ -109,14 +108,14 @@ describe("audit --key", () => {
   });
 
   it("reads files by themselves with a trust file that has the key", async () => {
-    say("scribe", "copied", 1);
+    const id = say("scribe", "copied", 1);
     const [log, trust] = ["scribe_to_forge.jsonl", "trust.json"].map((name) =>
       join(machine.wireDir, name),
     );
     const report = await json<History>(
       ...["audit", log ?? "", "--key", keyId, "--trust", trust ?? ""],
     );
-    expect(report.lines).toMatchObject([{ log: "scribe_to_forge", line: 1, subject: "copied" }]);
+    expect(report.lines).toMatchObject([{ place: ["scribe", 1, id], subject: "copied" }]);
   });
 
   it.each([

@@ -111,7 +111,10 @@ it("a private folder that is lost without a backup: the printed commands begin a
   const { digits } = await one.json<{ digits: string }>("trust", "sas", "scribe", "--as", "forge");
   await one.json("trust", "verify", "scribe", digits, "--as", "forge", ...BY_FLAGS);
 
-  // Nothing is lost, and its chain goes on.
+  // Nothing is lost, and its chain goes on when its operator has said that nobody else writes in its name.
+  const refused = await one.run("send", "too early", "x", "--as", "forge");
+  expect([refused.code, commandsIn(refused.stderr)]).toEqual([1, ["deaddrop reclaim"]]);
+  await one.json("reclaim", "--as", "forge", ...BY_FLAGS);
   expect((await one.run("inbox", "--as", "forge")).stdout).toContain("to you");
   await one.json("send", "after", "x", "--as", "forge");
   const { stdout: seen } = await one.run("inbox", "--as", "scribe");

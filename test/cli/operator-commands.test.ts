@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -14,6 +13,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
+import { openClient } from "../../src/client/open-client.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 let machine: Machine;
@@ -198,8 +198,9 @@ describe("trust revoke", () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const [old] = (await trustOf("scribe", "forge")).keys;
     const keyId = old?.key_id ?? "";
-    const revoked = await run("trust", "revoke", keyId, "--as", "scribe", ...BY_FLAGS);
-    expect(revoked.code).toBe(0);
+    const live = commandsOn(() => machine, { openClient });
+    const revoked = await live.run("trust", "revoke", keyId, "--as", "scribe", ...BY_FLAGS);
+    expect([revoked.code, revoked.stderr]).toEqual([0, ""]);
     const row = await trustOf("scribe", "forge");
     expect([row.held?.cause, row.keys[0]?.active, row.drift[0]?.cause]).toEqual([
       "key_revoked",
@@ -283,7 +284,7 @@ describe("trust import", () => {
 describe("config", () => {
   it("sets, shows and unsets settings", async () => {
     await pair();
-    const key = "inbox.include_heartbeats";
+    const key = "guard.strict";
     await json("config", "set", key, "true", "--as", "scribe");
     expect((await run("config", "get", key, "--as", "scribe")).stdout).toBe("true\n");
     await json("config", "unset", key, "--as", "scribe");
@@ -338,7 +339,7 @@ describe("config", () => {
   it("keeps what was set while the editor was open", async () => {
     await pair();
     const { file } = await json<{ file: string }>("config", "list", "--as", "scribe");
-    const [mine, meanwhile] = ["heartbeat.show_last_action", "inbox.include_heartbeats"];
+    const [mine, meanwhile] = ["heartbeat.show_last_action", "guard.strict"];
     const editor = join(machine.root, "editor.sh");
     const lines = [
       "#!/bin/sh",
@@ -385,7 +386,7 @@ describe("config", () => {
     const without = await run(...accept);
     expect([without.code, without.stderr]).toEqual([
       2,
-      expect.stringContaining("the roster there (forge, mason) leaves you out"),
+      expect.stringContaining("roster or unchained would change within epoch 0"),
     ]);
     writeFileSync(path, text.replace("v3.1", "v4.0"));
     const later = await run(...accept);
@@ -413,26 +414,6 @@ describe("doctor", () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const { code, ok, wrong } = await doctor("--as", "forge");
     expect([code, ok, wrong.map(({ check }) => check)]).toEqual([1, false, ["daemon"]]);
-  });
-
-  it("says how many lines others have written into a peer's log", async () => {
-    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
-    await json("send", "forge", "hello", "--as", "scribe");
-    const log = join(machine.wireDir, "scribe_to_forge.jsonl");
-    const found = async () => {
-      const { findings } = await doctor("--as", "forge");
-      return findings.find(({ check }) => check === "log scribe_to_forge");
-    };
-    expect(await found()).toMatchObject({ result: "ok" });
-    appendFileSync(log, "x\n".repeat(100));
-    expect(await found()).toMatchObject({
-      result: "ok",
-      detail: expect.stringMatching("100 lines"),
-    });
-    appendFileSync(log, "x\n");
-    const { result, detail, fix } = (await found()) ?? {};
-    expect([result, fix]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
-    expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
   });
 
   it("says how large each file is, and what to do about a large one", async () => {
@@ -494,7 +475,6 @@ describe("doctor", () => {
     chmodSync(join(machine.wireDir, "scribe_to_forge.jsonl"), 0o666);
     const tiers = join(machine.wireDir, "tiers.json");
     writeFileSync(tiers, readFileSync(tiers, "utf8").replace("90", "60"));
-    writeFileSync(join(machine.wireDir, "forge_to_scribe.jsonl"), unchained());
     const { code, ok, wrong } = await doctor("--as", "scribe");
     expect([code, ok]).toEqual([1, false]);
     expect(wrong.map(({ check, fix }) => [check, fix])).toEqual([
@@ -504,7 +484,6 @@ describe("doctor", () => {
         "peer forge",
         `compare the digits with its operator by phone: deaddrop trust sas forge --wire ${machine.wireDir} --as scribe`,
       ],
-      ["chain of forge_to_scribe", expect.stringContaining("have forge use deaddrop")],
       ["daemon", expect.stringContaining("deaddrop service install")],
     ]);
     chmodSync(machine.wireDir, 0o700);
@@ -548,9 +527,3 @@ describe("doctor", () => {
     expect(wrong[0]?.detail).toContain("it has no config.json and no logs");
   });
 });
-
-function unchained(): string {
-  const fields = { timestamp: "2026-06-01T10:00:00Z", from: "forge", to: ["scribe"] };
-  const rest = { type: "feedback", subject: "x", body: "", correlation_id: "c" };
-  return `${JSON.stringify({ ...fields, ...rest })}\n`;
-}

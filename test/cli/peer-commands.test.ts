@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { PlaceJson } from "../../src/wire/places.ts";
+import type { TroubleView } from "../../src/api/troubles.ts";
+import type { StatusView } from "../../src/api/views.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
@@ -67,6 +70,7 @@ it("reset and reclaim ask for nothing where nothing is held", async () => {
     };
     const views = {
       holds: { peer: "forge", holds: [], blocked: false, can_speak: true, evidence: [] },
+      status: { ...statusOf(), stops: [] },
     };
     const { exitCode, stdout, recording } = await runCli(args, { ...outside, views });
     expect(exitCode).toBe(0);
@@ -78,23 +82,38 @@ it("reset and reclaim ask for nothing where nothing is held", async () => {
 it("peer reset and reclaim tell what they do, and do it when the word is typed", async () => {
   await pair();
   const hold = {
-    log: "forge_to_scribe",
-    cause: "log_rewritten",
-    detail: "others stand in their place",
+    place: ["forge", 7, "a".repeat(64)] as PlaceJson,
+    places: [
+      ["forge", 7, "a".repeat(64)],
+      ["forge", 7, "b".repeat(64)],
+    ] as PlaceJson[],
+    cause: "log_forked",
+    detail: "two lines contradict one another",
     since: "2026-06-01T09:00:00.000Z",
-    taken_from: "beginning" as const,
     evidence: ["/state/evidence/forge-forge_to_scribe-1.jsonl"],
   };
   const holds = { peer: "forge", holds: [hold], blocked: true, can_speak: false, evidence: [] };
+  const stop: TroubleView = {
+    what: "sending",
+    detail: "line 3 carries our signature",
+    end: "deaddrop reclaim",
+    since: null,
+  };
   const outside = {
     env: { ...machine.env, DEADDROP_WIRE: machine.wireDir, DEADDROP_AS: "scribe" },
     tty: true,
-    views: { holds, whoami: { ...whoamiOf(), in_use: "line 3 carries our signature" } },
+    views: {
+      holds,
+      status: {
+        ...statusOf(),
+        stops: [stop],
+      },
+    },
   };
   const refused = await runCli(["peer", "reset", "forge"], { ...outside, stdin: "yes\n" });
   expect([refused.exitCode, refused.recording.decided]).toEqual([1, []]);
   const reset = await runCli(["peer", "reset", "forge"], { ...outside, stdin: "forge\n" });
-  expect(reset.stderr).toContain("is read again from its beginning");
+  expect(reset.stderr).toContain("goes on along the branch of");
   expect(reset.stderr).toContain("evidence: /state/evidence/forge-forge_to_scribe-1.jsonl");
   expect(reset.stdout).toContain("every key of forge is stopped");
   expect(reset.stdout).toContain("deaddrop trust unblock forge");
@@ -105,16 +124,24 @@ it("peer reset and reclaim tell what they do, and do it when the word is typed",
   expect(recorded("scribe").map(({ action }) => action)).toEqual(["peer reset", "reclaim"]);
 });
 
-function whoamiOf() {
+function statusOf(): StatusView {
   return {
     handle: "scribe",
     wire: "7c3a91e2b4d05f16",
     wire_dir: machine.wireDir,
     wire_id: null,
     key_id: "scribe:1a2b3c4d",
-    layout: "pairwise" as const,
     roster: ["forge", "scribe"],
+    members: ["forge", "scribe"],
     daemon: { running: false },
     inbox_path: "/state/inbox.jsonl",
+    in_use: null,
+    ...{ peers: [], unread: 0, unread_from: [], notices: 0 },
+    ...{ owed_to_me: [], owed_by_me: [], incidents: [] },
+    left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
+    ...{ safe_mode: null, stops: [], storage: { troubles: [], waiting: 0 } },
+    unowned_logs: { names: [], count: 0 },
+    state: { state: "idle", last_action: null, heads_down: false },
+    ...{ parked: null, next: "deaddrop status" },
   };
 }

@@ -73,8 +73,8 @@ describe("the policy that a first join pins", () => {
     await wire();
     const { code, stdout } = await join_();
     expect(code).toBe(0);
-    // The agents and the layout are in the first line.
-    expect(stdout).toMatch(/pairwise: forge, scribe$/m);
+    // The agents are in the first line.
+    expect(stdout).toMatch(/: forge, scribe$/m);
     expect(stdout).toContain("all settings are the defaults");
     expect(await doctor("policy", "--as", "scribe")).toEqual([
       "ok: nothing that you hold on to is weaker than the defaults",
@@ -152,12 +152,12 @@ describe("the policy that a first join pins", () => {
     expect(stderr).toContain(`deaddrop join ${machine.wireDir} --me scribe`);
   });
 
-  it("is the defaults in writing where the wire has no file: one put there later is a difference", async () => {
+  it("is the defaults and an id where the wire has no file: what is changed later is a difference", async () => {
     mkdirSync(machine.wireDir);
     writeFileSync(path("PROTOCOL.md"), "by hand\n");
     const joined = await join_("--peer", "forge");
     expect([joined.code, joined.stderr]).toEqual([0, ""]);
-    writeFileSync(path("config.json"), JSON.stringify({ v3_signing: { enforce_signed: false } }));
+    writeConfig({ v3_signing: { enforce_signed: false } });
     const where = ["--wire", machine.wireDir, "--as", "scribe"];
     await run("trust", "list", ...where);
     expect((await run("config", "list", ...where)).stdout).toContain("differs");
@@ -209,16 +209,16 @@ describe("a configuration that would void the past", () => {
   const where = () => ["--wire", machine.wireDir, "--as", "scribe"];
 
   async function three(): Promise<void> {
-    const peers = ["--peer", "scribe", "--peer", "mason", "--layout", "outbox"];
+    const peers = ["--peer", "scribe", "--peer", "mason"];
     await json("init", "--me", "forge", ...peers, "--wire", machine.wireDir);
     expect((await join_()).code).toBe(0);
   }
 
   it.each([
-    [{ roster: ["forge", "scribe"] }, "the roster would lose mason"],
-    [{ layout: "pairwise" }, "the layout would change from outbox to pairwise"],
+    [{ roster: ["forge", "scribe"] }, "roster or unchained would change within epoch 0"],
+    [{ unchained: ["mason"] }, "roster or unchained would change within epoch 0"],
     [{ wire_id: "0011223344556677" }, "the wire id would change"],
-    [{ layout: undefined }, "the layout would change from outbox to pairwise"],
+    [{ roster: ["forge", "mason"], roster_epoch: 1 }, "leaves you out"],
   ])("is not accepted: %o", async (changes, words) => {
     await three();
     const before = await run("config", "get", "keys.grace_hours", ...where());
@@ -230,13 +230,13 @@ describe("a configuration that would void the past", () => {
     expect((await run("trust", "list", ...where())).code).toBe(0);
   });
 
-  it("is not accepted by removing the file, while a longer roster is", async () => {
+  it("is not accepted by removing the file, while a new epoch is", async () => {
     await three();
     const text = readFileSync(path("config.json"), "utf8");
     rmSync(path("config.json"));
     expect((await run("config", "accept", ...where(), ...BY_FLAGS)).code).toBe(2);
     writeFileSync(path("config.json"), text);
-    writeConfig({ roster: ["forge", "scribe", "mason", "quill"] });
+    writeConfig({ roster: ["forge", "scribe", "quill"], roster_epoch: 1 });
     expect((await run("config", "accept", ...where(), ...BY_FLAGS)).code).toBe(0);
   });
 
@@ -262,18 +262,20 @@ describe("a configuration that would void the past", () => {
     };
     const audit = await runCli(stranger, { env, cwd: machine.root, nowMs: Date.now() });
     expect([audit.exitCode, audit.stderr]).toEqual([1, ""]);
-    type Audit = { violations: { rule: string; log: string }[] };
+    type Audit = { violations: { rule: string; detail: string }[] };
     const { violations } = JSON.parse(audit.stdout) as Audit;
-    const unowned = violations.filter(({ rule }) => rule === "unowned_log").map(({ log }) => log);
-    expect(unowned).toEqual([
+    const unowned = violations
+      .filter(({ rule }) => rule === "unowned_log")
+      .map(({ detail }) => detail.replace(/ belongs to nobody.*$/u, ""));
+    expect(unowned.toSorted()).toEqual([
       '"a\\u001b[2J_to_b.jsonl"',
-      "forge_to_scribe.jsonl",
-      "outbox/mason.jsonl",
+      '"no log.jsonl"',
       "archive/2025/eve.jsonl",
+      "outbox/mason.jsonl",
     ]);
     // scribe holds on to the roster with mason.
     expect(await doctor("unowned logs", "--as", "scribe")).toEqual([
-      expect.stringMatching(/^warning: .*forge_to_scribe\.jsonl, archive\/2025\/eve\.jsonl$/),
+      expect.stringMatching(/^warning: .*no log\.jsonl.*archive\/2025\/eve\.jsonl$/),
     ]);
   });
 

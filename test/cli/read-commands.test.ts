@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InboxMessage, InboxPage, StatusView, Views } from "../../src/api/views.ts";
-import { ID, NOW_MS, resolved, run, threadWith, whoami } from "./fake-cli.ts";
+import { ID, NOW_MS, PLACE, resolved, run, threadWith, whoami } from "./fake-cli.ts";
 
 function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): InboxMessage {
   return {
@@ -12,6 +12,7 @@ function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): Inbo
     correlation_id: "thread-1",
     _meta: {
       id: `${number}`.padStart(64, "0"),
+      place: ["scribe", number, `${number}`.padStart(64, "0")],
       received_at: "2026-11-21T11:59:00Z",
       tier: "VERIFIED",
       verified: true,
@@ -27,6 +28,7 @@ function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): Inbo
 
 const owed = {
   event_id: ID,
+  place: PLACE,
   correlation_id: "thread-1",
   type: "proposal",
   subject: "freeze \u202eit",
@@ -253,13 +255,21 @@ const STATUS: StatusView = {
       held: true,
       inbox_unread_count: 0,
       foreign_lines: 0,
+      unpinned_lines: 0,
+      waits: [],
     },
   ],
   unread: 3,
+  unread_from: [{ handle: "scribe", count: 3 }],
   notices: 1,
   owed_to_me: [],
   owed_by_me: [owed],
   incidents: [],
+  left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
+  stops: [],
+  storage: { troubles: [], waiting: 0 },
+  unowned_logs: { names: [], count: 0 },
+  parked: null,
   safe_mode: {
     active: true,
     since: "2026-11-21T11:00:00Z",
@@ -267,6 +277,8 @@ const STATUS: StatusView = {
     incident_id: ID,
     escalation_id: ID,
     of: "scribe",
+    place: ["mason", 3, ID],
+    escalations: [["mason", 4, ID]],
   },
   state: { state: "busy", last_action: "parsing", heads_down: true },
   next: "deaddrop inbox --unread",
@@ -293,6 +305,7 @@ describe("lists", () => {
     const sent: Views["sent"] = [
       {
         event_id: ID,
+        place: ["forge", 3, ID],
         timestamp: "2026-11-21T10:00:00Z",
         to: ["scribe", "mason"],
         type: "ship",
@@ -315,7 +328,7 @@ describe("lists", () => {
     // What is queued is in no log yet, and is not missing.
     const queued = await shown({ ...STATUS, storage: { troubles: [], waiting: 2 } });
     expect(queued).toContain(
-      "2 lines of yours are stored here and not safe in the log yet, and get there without your help\n",
+      "2 of your lines are stored but not published yet; publishing is retried\n",
     );
   });
 
@@ -334,6 +347,7 @@ describe("lists", () => {
     const other = "b".repeat(64);
     const proposals: Views["proposals"] = [
       {
+        place: ["forge", 3, ID],
         proposal_id: ID,
         correlation_id: "t",
         proposer: "forge",
@@ -346,6 +360,9 @@ describe("lists", () => {
         decided_by: null,
         replaced_by: null,
         support: { a: ID, b: "rejected", c: other, d: null },
+        reason: null,
+        unproved: false,
+        unproved_by_name: [],
       },
     ];
     expect((await run(["proposals"], { views: { proposals } })).stdout).toContain(
@@ -368,9 +385,10 @@ describe("lists", () => {
     const [thread] = threadWith("the \u0007 plan", { n: 1, s: "\u2028" });
     const message = thread?.messages[0];
     if (thread === undefined || message === undefined) throw new Error("no thread");
-    message._meta.refused = "tier_refused";
-    message._meta.corrections = ["c".repeat(64)];
-    const { stdout, recording } = await run(["thread", "4f2a91"], { views: { thread: [thread] } });
+    const known = { refused: "tier_refused", corrections: ["c".repeat(64)] };
+    const messages = [{ ...message, _meta: { ...message._meta, ...known } }];
+    const views = { thread: [{ ...thread, messages }] };
+    const { stdout, recording } = await run(["thread", "4f2a91"], { views });
     expect(recording.asked).toEqual([{ name: "thread", args: { id: "4f2a91" } }]);
     expect(stdout).toBe(
       [
@@ -400,7 +418,9 @@ describe("lists", () => {
     const decisions: Views["decisions"] = {
       in_force: [record("freeze-4f2a91c7", "Frozen.")],
       pending: [],
-      unproved: [{ decision: "By hand.\u001b[2J", detail: "not signed", proposer_tier: null }],
+      unproved: [
+        { decision: "By hand.\u001b[2J", detail: "not signed", place: null, proposer_tier: null },
+      ],
       superseded: [record("old-00000000", "Open.")],
     };
     const { stdout } = await run(["decisions"], { views: { decisions } });
@@ -491,8 +511,8 @@ describe("status", () => {
     const [peer] = STATUS.peers;
     if (peer === undefined) throw new Error("the status names no peer");
     for (const [lines, text] of [
-      [1, "agent -, busy; its log holds 1 line that it did not sign"],
-      [3_000, "agent -, busy; its log holds 3000 lines that it did not sign"],
+      [1, "agent -, busy; its files hold 1 line that it did not sign"],
+      [3_000, "agent -, busy; its files hold 3000 lines that it did not sign"],
     ] as const) {
       const peers = [{ ...peer, foreign_lines: lines }];
       expect((await run([], { views: { status: { ...STATUS, peers } } })).stdout).toContain(text);
@@ -540,7 +560,7 @@ describe("status", () => {
 
 describe("whoami and stats", () => {
   it("are aligned", async () => {
-    expect((await run(["whoami"])).stdout).toContain("layout   pairwise\nroster   forge, scribe\n");
+    expect((await run(["whoami"])).stdout).toContain("roster   forge, scribe\n");
     const stats: Views["stats"] = {
       days: 3,
       messages: 40,
@@ -576,9 +596,11 @@ function record(decision_id: string, decision: string): Views["decisions"]["in_f
     affected_domains: [],
     domain_owners: {},
     correlation_id: "t",
-    proposal_id: ID,
-    ack_ids: [ID],
-    ratified_by: ID,
+    proposal: ["forge", 3, ID],
+    acks: [["scribe", 4, ID]],
+    close: ["forge", 5, ID],
+    place: ["forge", 3, ID],
+    beside: [],
     supersedes: null,
     recorded_by: "forge",
     event_id: ID,

@@ -3,12 +3,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RequestView } from "../../src/api/views.ts";
-import { draftedBy, ID, refusedBy, resolved, run, whoami, type Outside } from "./fake-cli.ts";
+import {
+  draftedBy,
+  ID,
+  OWN_PLACE,
+  PLACE,
+  refusedBy,
+  resolved,
+  run,
+  whoami,
+  type Outside,
+} from "./fake-cli.ts";
 
 const OTHER = "7".repeat(64);
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
 
 const asked = (change: Partial<RequestView> = {}): RequestView => ({
+  place: PLACE,
   request_id: "0badcafe01234567",
   request_type: "shutdown",
   event_id: ID,
@@ -81,7 +92,11 @@ describe("request", () => {
     expect(await drafted(args, { views: THREE })).toMatchObject({
       to: ["mason", "scribe"],
       subject: "look",
-      body: { request_type: "review", due: "2026-11-21T16:01:00.000Z" },
+      body: {
+        request_type: "review",
+        due: "2026-11-21T16:01:00.000Z",
+        required: ["mason", "scribe"],
+      },
     });
   });
 
@@ -123,7 +138,7 @@ describe("respond", () => {
       type: "ack",
       subject: "accepted: scribe's request: the plan",
       body: {
-        acks: ID,
+        answers: PLACE,
         request_id: "0badcafe01234567",
         request_type: "shutdown",
         approve: true,
@@ -136,7 +151,7 @@ describe("respond", () => {
 
   it.each([["accept"], ["reject"]])("is what `%s` does by event id", async (command) => {
     expect((await drafted([command, ID], toUs({ request_type: "review" })))?.body).toMatchObject({
-      acks: ID,
+      answers: PLACE,
       request_id: "0badcafe01234567",
       approve: command === "accept",
     });
@@ -174,7 +189,9 @@ describe("respond", () => {
   ])("refuses one that is %s, unless --anyway", async (_what, change, problem) => {
     const args = ["respond", "0badcafe", "--approve"];
     expect(await refused(args, toUs(change))).toContain(problem);
-    expect((await drafted([...args, "--anyway"], toUs(change)))?.body).toMatchObject({ acks: ID });
+    expect((await drafted([...args, "--anyway"], toUs(change)))?.body).toMatchObject({
+      answers: PLACE,
+    });
   });
 
   it("finds none that is refused here by its name, and answers none by its id", async () => {
@@ -242,17 +259,21 @@ describe("requests", () => {
 
   it("cancels one of ours, from all whom it asks or from one", async () => {
     const both = ours({}, { target: "mason" });
-    expect(await drafted(["requests", "cancel", "0badcafe"], both)).toEqual({
-      to: ["scribe", "mason"],
-      type: "correction",
-      subject: "cancelled: forge's request: the plan",
-      body: { corrects: ID, cancels: ID },
-      correlationId: "thread-1",
-    });
+    const { recording } = await run(["requests", "cancel", "0badcafe"], { cwd: folder, ...both });
+    const ends = { decides: OWN_PLACE, outcome: "ended", answers: [] };
+    expect(recording.drafts).toEqual(
+      ["scribe", "mason"].map((of) => ({
+        to: [of],
+        type: "correction",
+        subject: "cancelled: forge's request: the plan",
+        body: { ...ends, of, reason: "taken back" },
+        correlationId: "thread-1",
+      })),
+    );
     const one = ["requests", "cancel", "0badcafe", "--of", "mason", "--reason", "not needed"];
     expect(await drafted(one, both)).toMatchObject({
       to: ["mason"],
-      body: { cancels: ID, of: "mason", reason: "not needed" },
+      body: { ...ends, of: "mason", reason: "not needed" },
     });
   });
 

@@ -6,7 +6,7 @@ import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
 
 // One user on several wires: each project has its own identity, and a command outside of all of them
-// takes the only wire or lists them. Spec 4.4.
+// takes the only wire or lists them. Spec 8.6.
 
 let machine: Machine;
 beforeEach(() => {

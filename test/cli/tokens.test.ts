@@ -7,7 +7,7 @@ import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
 import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/agents/catch-up-text.ts";
 import { guideText } from "../../src/cli/agents/guide-text.ts";
 import { tokenCeiling } from "../../src/framing/token-ceiling.ts";
-import { ID, NOW_MS, run, whoami } from "./fake-cli.ts";
+import { ID, NOW_MS, PLACE, run, whoami } from "./fake-cli.ts";
 
 // What an agent pays for. Counted with js-tiktoken; o200k_base unless it says otherwise.
 
@@ -20,12 +20,19 @@ function mail(at: number, subject: string, body: unknown): InboxMessage {
   const id = `${at}`.padStart(4, "0").padEnd(64, "4f2a91c7");
   return {
     _meta: {
-      ...{ id, received_at: time, tier: "VERIFIED", verified: true, thread: time },
+      ...{
+        id,
+        place: ["scribe", 7, id],
+        received_at: time,
+        tier: "VERIFIED",
+        verified: true,
+        thread: time,
+      },
       ...{ priority: "medium", obligations: [], read: false, after_gap: false },
     },
     ...{ timestamp: time, from: "scribe", to: ["forge"], type: "feedback", kind: 10_002 },
     ...{ subject, body, refs: [], priority: "medium", correlation_id: time, ack_required: false },
-    ...{ wire: "7c3a91e2b4d05f16", log: "scribe_to_forge", seq: 7, prev: ID, event_id: id },
+    ...{ wire: "7c3a91e2b4d05f16", seq: 7, prev: ID, event_id: id },
     public_key_id: "scribe:1a2b3c4d",
     signature: Buffer.alloc(64, "signature").toString("base64"),
   };
@@ -33,7 +40,14 @@ function mail(at: number, subject: string, body: unknown): InboxMessage {
 
 function owed(subject: string): StatusView["owed_by_me"][number] {
   return {
-    ...{ event_id: ID, correlation_id: time, type: "proposal", subject, from: "scribe" },
+    ...{
+      event_id: ID,
+      place: PLACE,
+      correlation_id: time,
+      type: "proposal",
+      subject,
+      from: "scribe",
+    },
     ...{
       request_id: null,
       request_type: null,
@@ -49,7 +63,14 @@ function owed(subject: string): StatusView["owed_by_me"][number] {
 
 function incident(subject: string): StatusView["incidents"][number] {
   return {
-    ...{ event_id: ID, correlation_id: time, from: "scribe", severity: "high", subject },
+    ...{
+      event_id: ID,
+      place: PLACE,
+      correlation_id: time,
+      from: "scribe",
+      severity: "high",
+      subject,
+    },
     ...{ raised_at: time, addressees: [], status: "open", automatic: false },
   };
 }
@@ -63,6 +84,11 @@ function statusWith(parts: Partial<StatusView>): StatusView {
   return {
     ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
     ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null, notices: 1 },
+    ...{ unread_from: [], stops: [], storage: { troubles: [], waiting: 0 }, parked: null },
+    ...{
+      left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
+      unowned_logs: { names: [], count: 0 },
+    },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",
     ...parts,
@@ -76,7 +102,7 @@ const PEERS: StatusView["peers"] = [
     ...{ heartbeat_tier: "T1_active", presence: "online", state: "busy", next_eta: null },
     last_action: "splitting the parser",
     ...{ last_seen_at: "2026-11-21T11:59:30Z", agent_last_seen: "2026-11-21T11:58:00Z" },
-    ...{ held: false, inbox_unread_count: 0, foreign_lines: 0 },
+    ...{ held: false, inbox_unread_count: 0, foreign_lines: 0, unpinned_lines: 0, waits: [] },
   },
 ];
 
@@ -91,7 +117,7 @@ function crowded(text: string): string {
     unread: 123_456,
   });
   const sent = many(() => ({
-    ...{ event_id: ID, timestamp: time, to: ["scribe"], type: "ship", subject: text },
+    ...{ event_id: ID, place: PLACE, timestamp: time, to: ["scribe"], type: "ship", subject: text },
     ...{ correlation_id: time, receipts: [] },
   }));
   const inbox = { messages: many((at) => mail(at, text, { text })), more: 98_765, next: "1.1" };
@@ -191,7 +217,13 @@ describe("catch-up", () => {
     const inbox_page = { messages: [mail(1, "green", "All pass.")], more: 4, next: "1.1" };
     const sent: Views["sent"] = [
       {
-        ...{ event_id: ID, timestamp: "2026-11-21T11:59:00Z", to: ["scribe"], type: "ship" },
+        ...{
+          event_id: ID,
+          place: PLACE,
+          timestamp: "2026-11-21T11:59:00Z",
+          to: ["scribe"],
+          type: "ship",
+        },
         ...{ subject: "parser", correlation_id: time, receipts: [] },
       },
     ];

@@ -6,9 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
 import type { ProposalStatus, Views } from "../../src/api/views.ts";
 import { JsonDouble } from "../../src/wire/json/json.ts";
-import { draftedBy, ID, refusedBy, resolved, run, whoami, type Outside } from "./fake-cli.ts";
+import {
+  draftedBy,
+  ID,
+  OWN_PLACE,
+  PLACE,
+  refusedBy,
+  resolved,
+  run,
+  whoami,
+  type Outside,
+} from "./fake-cli.ts";
 
 const PROPOSAL = {
+  place: ["mason", 3, ID] as const,
   proposal_id: ID,
   correlation_id: "thread-1",
   proposer: "mason",
@@ -21,6 +32,9 @@ const PROPOSAL = {
   decided_by: null,
   replaced_by: null,
   support: {},
+  reason: null,
+  unproved: false,
+  unproved_by_name: [],
 };
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
 
@@ -103,7 +117,7 @@ describe("send", () => {
       to: ["scribe", "mason"],
       type: "request",
       subject: "s",
-      body: "b",
+      body: { text: "b", required: ["scribe", "mason"] },
       refs: ["a.md", "git:4f2a"],
       priority: "high",
       ackRequired: true,
@@ -119,8 +133,7 @@ describe("send", () => {
       messages: [
         {
           event_id: ID,
-          log: "forge_to_scribe",
-          seq: 7,
+          place: ["forge", 7, ID],
           timestamp: "2026-11-21T12:00:00.000000Z",
           correlation_id: "2026-11-21T12:00:00.000000Z",
           to: ["scribe"],
@@ -450,21 +463,21 @@ describe("accept and reject", () => {
       to: ["scribe"],
       type: "ack",
       subject: "accepted: scribe's proposal: the plan",
-      body: { acks: ID, approve: true },
+      body: { acks: PLACE, approve: true },
       correlationId: "thread-1",
     });
     expect(await drafted(["reject", "4f2a91", "--reason", "no"], { views })).toMatchObject({
       subject: "rejected: scribe's proposal: the plan",
-      body: { acks: ID, approve: false, reason: "no" },
+      body: { acks: PLACE, approve: false, reason: "no" },
     });
   });
 
   it("say yes and no to a request", async () => {
     const request = { resolve_id: resolved("request") };
     const yes = await drafted(["accept", "4f2a91"], { views: request });
-    expect(yes?.body).toEqual({ acks: ID, approve: true });
+    expect(yes?.body).toEqual({ answers: PLACE, approve: true });
     const no = await drafted(["reject", "4f2a91"], { views: request });
-    expect(no?.body).toEqual({ acks: ID, approve: false });
+    expect(no?.body).toEqual({ answers: PLACE, approve: false });
   });
 
   it.each(["ship", "incident"])("refuse a %s, and name what answers it", async (type) => {
@@ -576,6 +589,8 @@ describe("what an answer does not do", () => {
       incident_id: ID,
       escalation_id: "e".repeat(64),
       of: "forge",
+      place: PLACE,
+      escalations: [],
     };
     const views = { resolve_id: resolved("incident"), safe_mode: mode };
     expect(await noteOf(["incident", "ack", "4f2a91"], views)).toBe(
@@ -608,7 +623,7 @@ describe("ack", () => {
       to: ["scribe"],
       type: "ack",
       subject: "ack: scribe's proposal: the plan",
-      body: { acks: ID, approve: true },
+      body: { acks: PLACE, approve: true },
       correlationId: "thread-1",
     });
   });
@@ -616,7 +631,7 @@ describe("ack", () => {
   it("agrees to proposals alone", async () => {
     const ship = { resolve_id: resolved("ship") };
     const draft = await drafted(["ack", "4f2a91"], { views: ship });
-    expect(draft?.body).toEqual({ acks: ID });
+    expect(draft?.body).toEqual({ about: PLACE });
     expect((await refused(["ack", "4f2a91", "--reject"], { views: ship })).stderr).toContain(
       "a ship asks for nothing that can be accepted or rejected",
     );
@@ -626,7 +641,7 @@ describe("ack", () => {
     expect(await drafted(["ack", "4f2a91", "--reject", "--reason", "no"], { views })).toMatchObject(
       {
         subject: "rejected: scribe's proposal: the plan",
-        body: { acks: ID, approve: false, reason: "no" },
+        body: { acks: PLACE, approve: false, reason: "no" },
       },
     );
   });
@@ -712,7 +727,7 @@ describe("propose", () => {
     const flags = ["--required", "scribe", "--required", "mason", "--domain", "prose"];
     const more = ["--path", "docs/**", "--decision", "D.", "--decision-id", "d-1"];
     const args = ["propose", "s", "why", ...flags, ...more, "--supersedes", "d-0", "--ref", "x"];
-    const old = { decision_id: "d-0", proposal_id: ID, acked_by: ["forge", "scribe"] };
+    const old = { decision_id: "d-0", proposal: ["forge", 2, ID], acked_by: ["forge", "scribe"] };
     const decisions = { in_force: [old], pending: [], unproved: [], superseded: [] };
     const views = { ...THREE, decisions: decisions as unknown as Views["decisions"] };
     expect(await drafted(args, { views })).toEqual({
@@ -769,7 +784,7 @@ describe("counter", () => {
         decision: "until March",
         decision_id: "until-march",
         required: ["mason", "scribe"],
-        counters: ID,
+        counters: ["mason", 3, ID],
       },
       correlationId: "thread-1",
       ackRequired: true,
@@ -794,7 +809,7 @@ describe("correct", () => {
       to: ["mason"],
       type: "correction",
       subject: "correction: forge's ship: the plan",
-      body: { corrects: ID, text: "8443, not 8433" },
+      body: { corrects: OWN_PLACE, text: "8443, not 8433" },
       correlationId: "thread-1",
     });
   });
@@ -824,7 +839,7 @@ describe("correct", () => {
     const views = { resolve_id: resolved("proposal", "forge", "scribe") };
     expect(await drafted(["correct", "4f2a91", "--revert"], { views, tty: true })).toMatchObject({
       subject: "reverted: forge's proposal: the plan",
-      body: { reverts: ID },
+      body: { decides: OWN_PLACE, outcome: "ended", answers: [], reason: "taken back" },
     });
     for (const status of ["ratified", "rejected", "replaced"] as const) {
       const proposals = [{ ...PROPOSAL, proposer: "forge", status, waits_for: null }];

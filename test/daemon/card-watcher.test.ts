@@ -17,9 +17,10 @@ function watched(meets: () => void = () => undefined) {
     get place() {
       return { identity: { signer: { keyId: scene.key } } };
     },
+    carriers: { layout: () => ({ handles: ["forge", "scribe"] }) },
     reload: () => Promise.resolve(),
     monoMs: () => Date.now(),
-  } as unknown as Pick<Agent, "place" | "reload" | "monoMs">;
+  } as unknown as Pick<Agent, "place" | "carriers" | "reload" | "monoMs">;
   const watcher = watchCards(agent, makeQueue(), silentLogger, {
     look: () => `${scene.key} ${scene.look}`,
     meet: () => {

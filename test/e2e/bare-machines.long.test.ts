@@ -1,5 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { afterEach, describe, expect, test, type TestContext } from "vitest";
 import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
@@ -151,7 +158,7 @@ describe("without a service manager", () => {
 
   test("a daemon that cannot start is told with its log", () => {
     const wire = makeWire();
-    mkdirSync(wire.paths("forge").journal, { recursive: true });
+    writeFileSync(wire.paths("forge").mark, "no mark of a key");
     const { status, stderr } = run(wire, ["daemon", "--detach", ...at(wire)]);
     expect(status).toBe(1);
     expect(stderr).toContain("the daemon of forge ended with ");

@@ -50,7 +50,7 @@ describe.runIf(process.platform === "linux")("deaddrop demo", () => {
       /scribe: in force: “Format v3\.1 is frozen until May\.”/,
       /proof: proposal \w{10}, signature of forge verified/,
       /proof: ack \w{10}, signature of scribe verified/,
-      /proof: ratifying beat \w{10}, signature of forge verified/,
+      /proof: close \w{10}, signature of forge verified/,
       /incident “main is broken” is acked/,
       /forge sent proposal “freeze the wire format” \(scribe: answered\)/,
       /scribe got feedback “the parser is ready” from forge/,

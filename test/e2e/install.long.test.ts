@@ -127,7 +127,7 @@ it("two people set a wire up by what is printed alone, upgrade, and leave", asyn
       const lines = jsonLines(readFileSync(join(wire, log), "utf8")) as Line[];
       return lines.length > 0 && lines;
     });
-    expect(first).toMatchObject({ type: "heartbeat", seq: 1 });
+    expect(first).toMatchObject({ type: "heartbeat" });
     expect(first?.["signature"]).toMatch(/^[A-Za-z0-9+/]{86}==$/);
   }
   await until("each has heard the other", async () => {

@@ -121,51 +121,39 @@ test("another agent's entry is not overwritten, nor is a link out of the project
   expect(readFileSync(outside, "utf8")).toBe("{}");
 });
 
-test.each(["claude", "codex"])(
-  "%s: no session is of two agents, whichever scope comes first",
-  async (tool) => {
-    const { wire, folder, run } = makeProject();
-    const other = (...args: readonly string[]) => {
-      const words = [
-        BIN,
-        "integrate",
-        tool,
-        "--yes",
-        "--as",
-        "scribe",
-        "--wire",
-        wire.dir,
-        ...args,
-      ];
-      return start(process.execPath, words, { env: wire.env, cwd: folder, input: "" }).ended;
-    };
-    const home = wire.env["HOME"] ?? "";
-    const all = (): unknown => [filesOf(folder), filesOf(home)];
-    for (const [first, second, said] of [
-      ["local", "user", `joins ${tool} to another agent or wire already`],
-      ["local", "local", `joins ${tool} to another agent or wire already`],
-      ["project", "user", `${folder} is bound to forge`],
-      ["project", "local", `${folder} is bound to forge`],
-      ["user", "local", `${folder} is bound to forge`],
-    ] as const) {
-      expect(await run("integrate", tool, "--scope", first)).toMatchObject({ code: 0 });
-      const joined = all();
-      const refused = await other("--scope", second);
-      expect(refused.code).not.toBe(0);
-      expect(refused.stderr).toContain(said);
-      if (first !== second) {
-        const twice = await run("integrate", tool, "--scope", second);
-        expect(twice.stderr).toContain(`${tool} is joined here already, with --scope ${first}`);
-      }
-      expect(all()).toEqual(joined);
-      expect(await run("integrate", tool, "--remove")).toMatchObject({ code: 0 });
-      await run("as", "--forget");
-      expect(await other("--scope", second)).toMatchObject({ code: 0 });
-      expect(await other("--scope", second, "--remove")).toMatchObject({ code: 0 });
-      await run("as", "--forget");
+test("no session is of two agents, whichever scope comes first", async () => {
+  const tool = "claude";
+  const { wire, folder, run } = makeProject();
+  const other = (...args: readonly string[]) => {
+    const words = [BIN, "integrate", tool, "--yes", "--as", "scribe", "--wire", wire.dir, ...args];
+    return start(process.execPath, words, { env: wire.env, cwd: folder, input: "" }).ended;
+  };
+  const home = wire.env["HOME"] ?? "";
+  const all = (): unknown => [filesOf(folder), filesOf(home)];
+  for (const [first, second, said] of [
+    ["local", "user", `joins ${tool} to another agent or wire already`],
+    ["local", "local", `joins ${tool} to another agent or wire already`],
+    ["project", "user", `${folder} is bound to forge`],
+    ["project", "local", `${folder} is bound to forge`],
+    ["user", "local", `${folder} is bound to forge`],
+  ] as const) {
+    expect(await run("integrate", tool, "--scope", first)).toMatchObject({ code: 0 });
+    const joined = all();
+    const refused = await other("--scope", second);
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toContain(said);
+    if (first !== second) {
+      const twice = await run("integrate", tool, "--scope", second);
+      expect(twice.stderr).toContain(`${tool} is joined here already, with --scope ${first}`);
     }
-  },
-);
+    expect(all()).toEqual(joined);
+    expect(await run("integrate", tool, "--remove")).toMatchObject({ code: 0 });
+    await run("as", "--forget");
+    expect(await other("--scope", second)).toMatchObject({ code: 0 });
+    expect(await other("--scope", second, "--remove")).toMatchObject({ code: 0 });
+    await run("as", "--forget");
+  }
+});
 
 test("run joins for one run, hands through arguments and exit code, and says what is unread", async () => {
   const { wire, folder, run } = makeProject();

@@ -35,5 +35,5 @@ it("operators who pin after both daemons have begun to beat lose nothing that co
   });
   expect(message?.subject).toBe("hello");
   const { stdout } = await wire.run("scribe", "audit", "--json");
-  expect(JSON.parse(stdout)).toMatchObject({ violations: [], refused_then: [] });
+  expect(JSON.parse(stdout)).toMatchObject({ violations: [], torn: [] });
 });

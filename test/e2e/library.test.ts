@@ -24,7 +24,7 @@ it("an open wire outlives its daemon, and finds the next one", async () => {
   expect(said.map(({ subject }) => subject)).toEqual([
     ...["no daemon yet", "through the first", "without one", "through the second"],
   ]);
-  expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+  expect(brokenPlaces(wire, "forge", "forge_to_scribe.jsonl")).toEqual([]);
 });
 
 it("calls that come together without a daemon wait for each other", async () => {
@@ -36,7 +36,9 @@ it("calls that come together without a daemon wait for each other", async () => 
     forge.decisions(),
   ]);
   forge.close();
-  expect(answers.map(({ messages }) => messages[0]?.seq)).toEqual(subjects.map((_, at) => at + 1));
+  expect(answers.map(({ messages }) => messages[0]?.place[1])).toEqual(
+    subjects.map((_, at) => at + 1),
+  );
   expect(decisions.in_force).toEqual([]);
   expect(wire.lines("forge_to_scribe.jsonl").map(({ subject }) => subject)).toEqual(subjects);
 });

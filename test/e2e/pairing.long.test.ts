@@ -65,7 +65,7 @@ it("two strangers come from a folder to full trust, step by step", async () => {
   await until("scribe says that forge is not verified there", () => announced().length > 0);
   expect(announced().map(({ body }) => body)).toEqual([{ about: "forge", tier: "UNTRUSTED" }]);
   expect((await forge.run("forge", "sent")).stdout).toContain(
-    "stored: waits for the comparison of digits",
+    "published: waits for the comparison of digits",
   );
   expect(inbox()).toEqual([]);
 

@@ -63,7 +63,7 @@ describe("receipts", () => {
     await until("it is answered", async () => (await stateOf(wire, id))?.state === "answered");
   });
 
-  it("--wait ends with 3 when the peer's daemon is down, and claims no more than stored", async () => {
+  it("--wait ends with 3 when the peer's daemon is down, and claims no more than published", async () => {
     const wire = makeWire();
     await wire.daemon("forge");
     const ended = await wire.run(
@@ -76,8 +76,8 @@ describe("receipts", () => {
       "1",
     );
     expect(ended.code).toBe(3);
-    expect(ended.stdout).toContain("scribe: stored");
-    expect(ended.stderr).toContain("no delivery receipt within 1 s: scribe (stored)");
+    expect(ended.stdout).toContain("scribe: published");
+    expect(ended.stderr).toContain("no delivery receipt within 1 s: scribe (published)");
     expect(ended.stderr).toContain("do not send it again");
   });
 

@@ -135,6 +135,8 @@ test("on a read-only disk commands read, and a sandbox is told from a disk", asy
   const wrapper = readOnly(wire);
   const reason = missing(wrapper);
   skip(reason !== undefined, reason);
+  // What is read then is the store.
+  await wire.run("forge", "inbox");
 
   const inbox = await command(wire, wrapper, "inbox");
   expect(inbox).toMatchObject({ code: 0 });

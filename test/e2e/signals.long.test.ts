@@ -31,7 +31,7 @@ describe("signals", () => {
     await Promise.all(senders.map(({ ended }) => ended));
 
     const lines = wire.lines("forge_to_scribe.jsonl");
-    expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+    expect(brokenPlaces(wire, "forge", "forge_to_scribe.jsonl")).toEqual([]);
     const standing = new Set(lines.map(({ event_id }) => event_id));
     const answered = senders.flatMap(({ stdout }) => jsonLines(stdout()) as { event_id: string }[]);
     expect(answered.filter(({ event_id }) => !standing.has(event_id))).toEqual([]);
@@ -46,7 +46,6 @@ describe("signals", () => {
     await endsByItself(daemon);
     const last = wire.lines("forge_to_scribe.jsonl").at(-1);
     expect(last).toMatchObject({ type: "heartbeat", body: { state: "paused" } });
-    expect(readFileSync(wire.paths("forge").pending, "utf8")).toBe("");
   });
 
   it("ends in the same way while a client keeps its connection open and does not answer", async () => {
@@ -74,7 +73,7 @@ describe("signals", () => {
     const again = await wire.daemon("forge");
     await wire.json("forge", "send", "after");
     await again.stop();
-    expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+    expect(brokenPlaces(wire, "forge", "forge_to_scribe.jsonl")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
     expect(said.map(({ subject }) => subject)).toEqual(["before", "after"]);
   });
@@ -127,7 +126,10 @@ describe("signals", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(wire.privateLines("scribe", "inbox")).toHaveLength(1);
     const beats = wire.lines("scribe_to_forge.jsonl");
-    expect(beats).toMatchObject([{ type: "heartbeat", body: { heads: { forge_to_scribe: {} } } }]);
+    const [sent] = wire.lines("forge_to_scribe.jsonl");
+    expect(beats).toMatchObject([
+      { type: "heartbeat", body: { heads: { forge: [sent?.seq, sent?.event_id, 0] } } },
+    ]);
     expect((await wire.run("scribe", "daemon", "--once")).code).toBe(0);
     expect(wire.privateLines("scribe", "inbox")).toHaveLength(1);
   });
@@ -145,7 +147,7 @@ describe("the socket", () => {
     const { daemon: shown } = await wire.json<{ daemon: { running: boolean } }>("forge", "whoami");
     expect(shown.running).toBe(true);
     await wire.json("forge", "send", "with");
-    expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+    expect(brokenPlaces(wire, "forge", "forge_to_scribe.jsonl")).toEqual([]);
   });
 
   it("is in the private folder when the path of that is too long for a socket", async () => {

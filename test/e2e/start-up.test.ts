@@ -29,12 +29,15 @@ it("a daemon that starts lists the incidents that are not resolved, and only tho
 it("the heartbeats after a start count one wake-up more than those before it", async () => {
   const wire = makeWire({ cadenceSeconds: 60 });
   const beats = () => wire.lines("forge_to_scribe.jsonl");
+  const counts: unknown[][] = [];
   for (let starts = 0; starts < 2; starts += 1) {
-    const before = beats().length;
+    const before = new Set(beats().map(({ event_id: id }) => id));
+    // A line may be published twice.
+    const newer = () => beats().filter(({ event_id: id }) => !before.has(id));
     const daemon = await wire.daemon("forge");
-    await until("it beats", () => beats().length > before);
+    await until("it beats", () => newer().length > 0);
     await daemon.stop();
+    counts.push([...new Set(newer().map(({ body }) => body["wakeup_count"]))]);
   }
-  const counts = beats().map(({ body }) => body["wakeup_count"]);
-  expect(counts).toEqual([1, 1, 2, 2]);
+  expect(counts).toEqual([[1], [2]]);
 });

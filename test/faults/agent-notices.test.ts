@@ -30,7 +30,7 @@ test("the end of a proposal is told once and written once, wherever the disk fai
       expect(
         told.map(({ kind, about }) => [kind, about]),
         where,
-      ).toEqual([["ratified", id]]);
+      ).toEqual([["approved", id]]);
       expect(written(wire), where).toEqual(told.map(({ read: _read, ...notice }) => notice));
     }
   }

@@ -14,10 +14,10 @@ const FAULTS = [
 
 /** Hands forge a line that it refuses, and one that has others missing before it. */
 function misbehave(wire: SimulatedWire): void {
-  const first = wire.forge("scribe", LOG, { subject: "first", after: "nothing" });
+  const first = wire.forge("scribe", { subject: "first", after: "nothing" });
   const head = { seq: first.message.seq ?? 1, id: first.message.id };
   const refs = Array.from({ length: 65 }, (_, n) => `docs/${n}.md`);
-  const refused = wire.forge("scribe", LOG, { subject: "too many", refs, after: head });
+  const refused = wire.forge("scribe", { subject: "too many", refs, after: head });
   const text = ({ line }: typeof first): string => `${Buffer.from(line).toString("utf8")}\n`;
   wire.append(`${LOG}.jsonl`, text(first) + text(refused));
 }

@@ -10,9 +10,10 @@ const LOG = `${VICTIM}_to_${PEER}.jsonl`;
 const NAME = "0badcafe01";
 
 interface Line {
+  readonly timestamp: string;
   readonly type: string;
   readonly subject: string;
-  readonly body: { readonly parks?: boolean; readonly acks?: string };
+  readonly body: { readonly parks?: boolean };
 }
 
 async function ask(scene: FaultScene): Promise<void> {
@@ -23,10 +24,11 @@ async function ask(scene: FaultScene): Promise<void> {
 
 async function approve(scene: FaultScene): Promise<void> {
   const asked = await scene.wire.attempt(VICTIM, (agent) => agent.view("requests", {}));
-  const { event_id: acks, correlation_id: correlationId } = asked?.[0] ?? {};
+  const { event_id: id, correlation_id: correlationId } = asked?.[0] ?? {};
   await send(scene, VICTIM, say("the last words"));
-  if (correlationId !== undefined) {
-    const body = fromPlain({ acks, request_id: NAME, approve: true });
+  if (id !== undefined && correlationId !== undefined) {
+    const found = await scene.wire.attempt(VICTIM, (agent) => agent.view("resolve_id", { id }));
+    const body = fromPlain({ answers: found?.place ?? null, request_id: NAME, approve: true });
     await send(scene, VICTIM, { to: [PEER], type: "ack", subject: "yes", body, correlationId });
   }
   await tick(scene);
@@ -38,7 +40,11 @@ async function parkedIs(scene: FaultScene): Promise<boolean> {
 }
 
 async function check(scene: FaultScene): Promise<void> {
-  const lines = scene.wire.lines(LOG).map((line) => JSON.parse(line) as Line);
+  const whole = scene.wire.lines(LOG).filter((line) => line.endsWith("}"));
+  // What a power cut took is appended again, behind what came later.
+  const lines = whole
+    .map((line) => JSON.parse(line) as Line)
+    .toSorted((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
   const approval = lines.findIndex(({ body }) => body.parks === true);
   expect(await parkedIs(scene)).toBe(approval >= 0);
   const words = lines.findIndex(({ subject }) => subject === "the last words");

@@ -1,9 +1,11 @@
 import { expect } from "vitest";
+import { changePrivateTrust } from "../../src/agent/config/trust-store.ts";
 import {
   loadSigningIdentity,
   prepareNextIdentity,
   prepareUrgentIdentity,
 } from "../../src/storage/private/signing-key.ts";
+import { acceptKey } from "../../src/trust/pins.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { encodeBase64, keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
@@ -51,6 +53,15 @@ async function checkChanged(scene: FaultScene, of: string, by: string): Promise<
   await checker.check();
 }
 
+/** The operators compare the urgent key: until then what it signs waits. */
+async function compare({ wire }: FaultScene): Promise<void> {
+  const at = new Date(wire.nowMs).toISOString();
+  changePrivateTrust(wire.disk.process(), wire.paths(PEER), (store) =>
+    acceptKey(store, VICTIM, PUBLIC, at),
+  );
+  await wire.attempt(PEER, (agent) => agent.reload());
+}
+
 /** Our own words stay ours, whatever key has ended meanwhile. */
 async function checkUrgent({ wire }: FaultScene): Promise<void> {
   const { keyId: inUse } = loadSigningIdentity(wire.disk.process(), wire.paths(VICTIM)).signer;
@@ -62,7 +73,6 @@ async function checkUrgent({ wire }: FaultScene): Promise<void> {
 testFaults([
   {
     isLong: true,
-    isSilent: true,
     name: "beginning to sign with an urgent key",
     prepare: async (scene) => {
       const { wire } = scene;
@@ -71,6 +81,7 @@ testFaults([
       await wire.attempt(VICTIM, (agent) => agent.reload());
     },
     run: tick,
+    again: compare,
     check: checkUrgent,
   },
   {

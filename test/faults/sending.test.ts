@@ -49,7 +49,9 @@ test("a command that sends says so when the line is promised, whatever fails aft
     isThrough = process.operations - before < at;
     process.heal();
     await recoverAndCheck(scene);
-    const found = wire.lines("forge_to_scribe.jsonl").filter((line) => line.includes("only once"));
+    // A failed append leaves a piece of the line before the whole one.
+    const whole = wire.lines(wire.carrier(VICTIM)).filter((line) => line.endsWith("}"));
+    const found = whole.filter((line) => line.includes("only once"));
     expect(found.length, `failed at operation ${at}`).toBe(isSent ? 1 : 0);
   }
 });

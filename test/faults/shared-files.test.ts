@@ -12,7 +12,9 @@ async function declare(scene: FaultScene, from: string, to: string): Promise<voi
 }
 
 async function resolve(scene: FaultScene, from: string, to: string): Promise<void> {
-  const body = fromPlain({ resolves: declared.get(scene) ?? "" });
+  const id = declared.get(scene) ?? "";
+  const found = await scene.wire.attempt(from, (agent) => agent.view("resolve_id", { id }));
+  const body = fromPlain({ resolves: found?.place ?? null });
   await send(scene, from, { to: [to], type: "incident", subject: "resolved", body });
 }
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { mutant } from "./mutants.ts";
-import { admission } from "./product-judge.ts";
+import { verifyLine } from "../../src/protocol/admit/verify-line.ts";
 import type { Situation } from "./situations.ts";
-import { slowJudge, type Judgement } from "./slow-admission.ts";
+import { slowJudge, type Judgement } from "./slow-judge.ts";
 
 export type Judge = (line: Uint8Array, situation: Situation) => Judgement;
 
@@ -39,18 +39,26 @@ export function hunt(judge: Judge, seed: number, lines: number): Hunt {
   return { verdicts, worstMs, worst, seconds };
 }
 
+/** The one judge of single lines. */
+export function productJudge(line: Uint8Array, { store }: Situation): Judgement {
+  const judged = verifyLine(line, store);
+  return judged.ok
+    ? { verdict: "accepted", id: judged.line.id }
+    : { verdict: judged.problem.reason, id: "" };
+}
+
 /** An exception is a verdict too, and never the right one. */
 function judgementOf(judge: Judge, line: Uint8Array, situation: Situation): Judgement {
   try {
     return judge(line, situation);
   } catch (error) {
-    return { verdict: `threw ${String(error)}`, canonical: [], said: "" };
+    return { verdict: `threw ${String(error)}`, id: "" };
   }
 }
 
 function clocked(line: Uint8Array, situation: Situation): number {
   const before = performance.now();
-  admission(line, situation);
+  productJudge(line, situation);
   return performance.now() - before;
 }
 

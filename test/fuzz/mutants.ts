@@ -23,21 +23,13 @@ function treeOf(seed: Seed): Tree | undefined {
   return trees.get(seed);
 }
 
-/** Where a line of that author belongs: everywhere when it names none. */
-function situationsOf(tree: Tree | undefined): readonly Situation[] {
-  const from = member(tree, "from");
-  const owner = from?.is === "string" ? from.text : undefined;
-  const its = SITUATIONS.filter(({ source }) => [undefined, owner].includes(source.owner));
-  return owner === undefined ? SITUATIONS : its;
-}
-
 /** One line in so many is blown up. */
 const HUGE_EVERY = 2_500;
 
 export function mutant(seed: number, number: number): Mutant {
   const pick = pickerFrom(Math.imul(seed, 0x9e3779b1) + Math.imul(number, 0x85ebca6b));
   const origin = pick.one(pick.once(2) ? FREQUENT : CORPUS);
-  const situation = pick.one(pick.once(4) ? SITUATIONS : situationsOf(treeOf(origin)));
+  const situation = pick.one(SITUATIONS);
   return { line: lineFrom(origin, pick), situation, origin: origin.name };
 }
 

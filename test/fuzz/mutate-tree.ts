@@ -80,7 +80,6 @@ const POOLS: ReadonlyMap<string, readonly Tree[]> = new Map(
     public_key_id: ["alice", "alice:", ":", "bob:28bf6857", "alice:28bf6857:", "é:1"].map(text),
     signature: ["", "=", "A".repeat(86) + "==", "A".repeat(88)].map(text),
     wire: ["w1", "w2", "", "W1"].map(text),
-    log: ["alice_to_bob", "bob_to_alice", "alice_to_carol", ""].map(text),
     seq: [...["1", "2", "3", "4", "5", "6", "7"].map(integer), ...NUMBERS],
     prev: [...IDS, "", IDS[0]?.toUpperCase() ?? ""].map(text),
   }),
@@ -126,14 +125,13 @@ export function mutateTree(tree: Tree, pick: Picker): Tree {
   return { is: "object", members };
 }
 
-/** With a place after one of the lines that the situations' logs have shown, or nearly so. */
+/** With a place after one of the lines of alice's chain, or nearly so. */
 function inChain(members: Members, pick: Picker): Members {
   const seq = 1 + pick.below(7);
   const prev = IDS[pick.once(8) ? pick.below(IDS.length) : seq - 2];
   return [
-    ...members.filter(([key]) => !["wire", "log", "seq", "prev"].includes(key)),
+    ...members.filter(([key]) => !["wire", "seq", "prev"].includes(key)),
     ["wire", text("w1")],
-    ["log", text("alice_to_bob")],
     ["seq", integer(String(seq))],
     ...(prev === undefined ? [] : [["prev", text(prev)] as const]),
   ];

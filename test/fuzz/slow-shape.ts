@@ -40,7 +40,7 @@ export const KINDS: Readonly<Record<string, number>> = {
 };
 
 const HANDLE = "[A-Za-z0-9][-A-Za-z0-9._]{0,127}";
-const SENDER = new RegExp(`^(?:did:wire:)?(${HANDLE})$`, "s");
+export const SENDER = new RegExp(`^(?:did:wire:)?(${HANDLE})$`, "s");
 const ADDRESSEE = new RegExp(`^(?:${HANDLE}|[*])$`, "s");
 
 /** The rules of Spec 1.2 field by field; the name of the check that fails otherwise. */

@@ -19,11 +19,12 @@ let lineOf: (number: number) => { readonly line: Uint8Array; readonly origin: st
 beforeAll(async () => {
   counter = await beginWorkCount((url) => url.includes("/src/"));
   const { mutant } = await import("./mutants.ts");
-  const { admission } = await import("./product-judge.ts");
+  const { productJudge } = await import("./hunt.ts");
   const { SITUATIONS } = await import("./situations.ts");
   const [situation] = SITUATIONS;
   if (situation === undefined) throw new Error("no situation");
-  admit = (line, at) => admission(line, at === undefined ? situation : mutant(SEED, at).situation);
+  admit = (line, at) =>
+    productJudge(line, at === undefined ? situation : mutant(SEED, at).situation);
   lineOf = (number) => mutant(SEED, number);
 });
 afterAll(() => counter.end());

@@ -9,7 +9,6 @@ const { line, eventId } = signMessage(
     handle: "alice",
     secret: alice.secret ?? new Uint8Array(),
     timestamp: new Date(NOON_MS).toISOString(),
-    log: "alice_to_bob",
   },
 );
 

@@ -1,5 +1,5 @@
-// A slow, independent model of what was agreed on a wire of the next generation, written from the text of
-// its specification alone: chapters 1 and 3 of docs/spec/next. It computes everything anew from a set of
+// A slow, independent model of what was agreed on a wire, written from the text of
+// its specification alone: chapters 1 and 3 of docs/spec. It computes everything anew from a set of
 // lines. Each function names the section that it implements; README.md lists the readings that were
 // chosen where the text allows two.
 import {

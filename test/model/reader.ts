@@ -1,5 +1,5 @@
-// A slow, independent model of what one reader holds of a wire of the next generation: which lines are
-// authentic, linked, struck and mail. Written from the text of docs/spec/next alone (1.2, 1.5, 1.6, 1.8, 1.9,
+// A slow, independent model of what one reader holds of a wire: which lines are
+// authentic, linked, struck and mail. Written from the text of docs/spec alone (1.2, 1.5, 1.6, 1.8, 1.9,
 // 2.1, 2.4, 2.5, 3.2.2). Everything but verdicts that are final is computed anew after each event from all
 // lines that were found. README.md lists the readings that were chosen where the text allows two.
 import { canonicalBytes, canonicalText, sha256Hex, V30_OMIT } from "../../src/wire/canonical.ts";

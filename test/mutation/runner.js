@@ -19,7 +19,7 @@ process.env.DEADDROP_PROPERTY_RUNS ??= "60";
  */
 const LEFT_OUT =
   /Python|fuzz|all who hold the same lines|says what the reader says|any sequence of lines is judged|whom we believe follows|threads are what their lines say|cost no more than their number|costs a look at the others|of one thread that cross|in the talks that are tried/;
-const LAYERS = ["wire", "trust", "admission", "protocol"];
+const LAYERS = ["wire", "trust", "protocol"];
 
 /**
  * Shows mutants to the tests of their own layer inside one process, for Stryker: a run costs the

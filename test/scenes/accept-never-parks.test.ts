@@ -71,8 +71,8 @@ test("a plan or a step of one is named, and a type of the asker's own is quoted"
 
 test("what the daemons carry out for a proposal is named where it is accepted", async () => {
   const wire = await started();
-  await asks(wire, "proposal", { action: "layout", layout: "outbox" });
-  const words = "proposal that also moves the wire to layout outbox";
+  await asks(wire, "proposal", { action: "deactivate_key", key_id: "ann:00112233" });
+  const words = "proposal that also ends a signing key of its author";
   expect(await commandIn(wire, "ben", "pending")).toContain(words);
   expect(await commandIn(wire, "ben", "inbox")).toContain(words);
   expect(await toolIn(wire, "ben", "inbox")).toContain(words);

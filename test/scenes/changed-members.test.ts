@@ -13,12 +13,12 @@ const ROSTER = ["forge", "scribe", "mason"];
 
 test.each([
   ["the roster lost a handle", { roster: ["forge", "scribe"] }],
-  ["another layout", { layout: "pairwise" }],
+  ["a key that nobody knows", { colour: "blue" }],
   ["another wire id", { wire_id: "0011223344556677" }],
 ])(
   "config.json with %s is told once, and a running daemon goes on as before",
   async (_, change) => {
-    const wire = new SimulatedWire(ROSTER, { layout: "outbox" });
+    const wire = new SimulatedWire(ROSTER);
     await wire.start();
     const first = await propose(wire, "forge", ["scribe", "mason"], "Use tabs");
     await wire.pass(5 * SECOND);
@@ -45,5 +45,7 @@ test("status names logs that nobody reads", async () => {
   expect((await status()).unowned_logs).toEqual({ names: [], count: 0 });
   wire.append("forge_to_mason.jsonl", "{}\n");
   wire.append("notes.jsonl", "{}\n");
-  expect((await status()).unowned_logs).toEqual({ names: ["forge_to_mason.jsonl"], count: 1 });
+  await wire.settle();
+  const names = ["forge_to_mason.jsonl", "notes.jsonl"];
+  expect((await status()).unowned_logs).toEqual({ names, count: 2 });
 });

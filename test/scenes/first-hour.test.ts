@@ -112,7 +112,7 @@ test("a proposal that is accepted after twenty minutes is a decision", async () 
   for (const handle of wire.roster) {
     expect(await run(wire, handle, "decisions")).toMatchInlineSnapshot(`
       "in force freeze-the-format-<id>
-        by forge; acked by forge, scribe; 59 s ago
+        by forge; acked by forge, scribe; 1 min ago
         │ The file format is frozen until May."
     `);
   }
@@ -121,8 +121,8 @@ test("a proposal that is accepted after twenty minutes is a decision", async () 
       accepted: forge's proposal: freeze the format
       │ agrees to <id>
 
-    n-<id> notice 59 s ago [unread]
-      Your proposal "freeze the format" is ratified: every required party agreed."
+    n-<id> notice 1 min ago [unread]
+      Your proposal "freeze the format" is approved: every required party agreed."
   `);
   expect(await run(wire, "scribe", "reject", id, "--reason", "too late")).toMatchInlineSnapshot(`
     "deaddrop: not sent: forge's proposal has ended: it was ratified (by <id>)
@@ -148,7 +148,7 @@ test("a proposal that is rejected ends at once, and its proposer learns why", as
       rejected: forge's proposal: use tabs
       │ rejects <id>: spaces line up everywhere
 
-    n-<id> notice 59 s ago [unread]
+    n-<id> notice 1 min ago [unread]
       Your proposal "use tabs" is rejected by scribe."
   `);
   expect(await run(wire, "forge", "proposals")).toMatchInlineSnapshot(
@@ -182,14 +182,14 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
   );
   await wire.pass(23 * HOUR + 5 * MINUTE);
   expect(await run(wire, "forge", "inbox", "--unread", "--mark-read")).toMatchInlineSnapshot(`
-    "n-<id> notice 5 min ago [unread]
-      Your proposal "rename the branch" is reverted: it reached scribe, whose agent had not read it when its time was over."
+    "n-<id> notice 4 min ago [unread]
+      Your proposal "rename the branch" has ended: no answer in time."
   `);
   expect(await run(wire, "scribe", "status")).toMatchInlineSnapshot(`
     "scribe on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
-    forge  online  TRUSTED  heartbeat 12 s ago  agent 2026-06-01 09:01 UTC, idle
+    forge  online  TRUSTED  heartbeat 1 min ago  agent 2026-06-01 09:01 UTC, idle
 
     Unread 2, 1 notice
 
@@ -202,19 +202,18 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
       │ reasons: To main.
       │ required: scribe
 
-    <id> forge correction 5 min ago [unread]
-      reverted: rename the branch
-      │ reverts: <id>
-      │ reason: it reached scribe, whose agent had not read it when its time was over
+    <id> forge correction 4 min ago [unread]
+      closed
+      │ <id> is ended: no answer in time
 
-    n-<id> notice 5 min ago [unread]
-      forge's proposal "rename the branch", which needed your answer, was reverted by forge: \`deaddrop thread <id>\` shows why."
+    n-<id> notice 4 min ago [unread]
+      forge's proposal "rename the branch", which needed your answer, has ended: \`deaddrop thread <id>\` shows why."
   `);
   expect(await run(wire, "forge", "status")).toMatchInlineSnapshot(`
     "forge on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
-    scribe  online  TRUSTED  heartbeat 16 s ago  agent -, idle
+    scribe  online  TRUSTED  heartbeat 1 min ago  agent -, idle
 
     Unread 0
 

@@ -37,7 +37,7 @@ function minuteOf(wire: SimulatedWire, minute: number): string {
   ];
   let after: { seq: number; id: string } | undefined;
   const lines = drafts.map(({ body, ...draft }) => {
-    const line = wire.forge(HOSTILE, LOG, {
+    const line = wire.forge(HOSTILE, {
       ...draft,
       body: fromPlain(body),
       ...(after === undefined ? {} : { after }),
@@ -52,7 +52,7 @@ test("a VERIFIED member spends a night on incidents, claims, shutdowns, 10,000 r
   const tiers = Object.fromEntries(
     HONEST.map((handle) => [handle, { [HOSTILE]: "VERIFIED" as const }]),
   );
-  const wire = sceneOf([...HONEST, HOSTILE], { layout: "outbox", tiers });
+  const wire = sceneOf([...HONEST, HOSTILE], { tiers });
   await wire.start("forge");
   await wire.start("quill");
   for (let minute = 0; minute < NIGHT_MINUTES; minute += 1) {

@@ -48,13 +48,13 @@ describe("two daemons raising incidents about each other", () => {
   test("by their own account: to their operators only, six an hour and a summary, and no answer", async () => {
     const wire = hostileScene(PAIR);
     await wire.start();
-    // Each finds something new and grave in the other's log, again and again, for three hours.
-    const perHour = 30;
-    for (let at = 0; at < 3 * perHour; at += 1) {
+    // Each finds something new and grave in the other's file, again and again, for two hours.
+    const perHour = 10;
+    for (let at = 0; at < 2 * perHour; at += 1) {
       for (const handle of PAIR) {
         const log = `${handle}_to_${peerOf(handle)}`;
         const far = { seq: 1_000 * (at + 1), id: "00".repeat(32) };
-        const line = wire.forge(handle, log, {
+        const line = wire.forge(handle, {
           after: far,
           type: "heartbeat",
           body: fromPlain({}),
@@ -63,21 +63,21 @@ describe("two daemons raising incidents about each other", () => {
       }
       await wire.pass(HOUR / perHour);
     }
-    await wire.pass(5 * HOUR);
+    await wire.pass(HOUR);
     expect(spoken(wire)).toEqual([]);
     const mirrored = parsed(wire, "incident_log.jsonl");
     for (const handle of PAIR) {
       const notices = await wire.agent(handle).view("notices", undefined);
       expect(notices.length).toBeGreaterThan(0);
       const about = notices.filter(({ peer }) => peer === peerOf(handle));
-      expect(about.length).toBeLessThanOrEqual(8 * 7);
-      expect(mirrored.filter(({ from }) => from === handle).length).toBeLessThanOrEqual(8 * 6);
+      expect(about.length).toBeLessThanOrEqual(3 * 7);
+      expect(mirrored.filter(({ from }) => from === handle).length).toBeLessThanOrEqual(3 * 6);
       expect(await wire.agent(handle).view("inbox", {})).toEqual([]);
       expect(await wire.agent(handle).view("pending", undefined)).toEqual([]);
       expect((await wire.outcome(handle)).safeMode).toBeNull();
     }
     const before = mirrored.length;
-    await wire.pass(24 * HOUR);
+    await wire.pass(HOUR);
     expect(parsed(wire, "incident_log.jsonl")).toHaveLength(before);
   });
 
@@ -94,12 +94,12 @@ describe("two daemons raising incidents about each other", () => {
       });
     }
     for (const handle of PAIR) await wire.agent(handle).markRead("all");
-    await wire.pass(8 * HOUR);
+    await wire.pass(HOUR);
     expect(wire.transcript()).toMatchInlineSnapshot(`
       "0:00:00 forge → scribe incident "forge is alarmed"
       0:00:00 scribe → forge incident "scribe is alarmed"
-      0:01:33 scribe → forge incident "not acked by forge: scribe is alarmed"
-      0:01:33 forge → scribe incident "not acked by scribe: forge is alarmed""
+      0:10:14 forge → scribe incident "no answer"
+      0:10:14 scribe → forge incident "no answer""
     `);
   });
 });
@@ -144,19 +144,6 @@ function beats(wire: SimulatedWire, handle: string): number {
   return lines.filter(({ type }) => type === "heartbeat").length;
 }
 
-test("an ack in the very microsecond that names its thread is dated a microsecond later", async () => {
-  const wire = honestScene(PAIR);
-  await wire.start();
-  const ask = { to: ["scribe"], type: "feedback", subject: "seen?", body: "x" };
-  const id = await wire.send("forge", { ...ask, ackRequired: true });
-  const { correlation_id: correlationId } = await wire.agent("forge").view("resolve_id", { id });
-  expect(correlationId).toMatch(/000001Z$/);
-  const ack = { to: ["forge"], type: "ack", subject: "ack", body: { acks: id }, correlationId };
-  await wire.send("scribe", ack);
-  const [, answer] = spoken(wire);
-  expect(answer?.timestamp).toBe(correlationId.replace(/1Z$/, "2Z"));
-});
-
 describe("acks of acks", () => {
   test("owe nobody anything: the daemons are silent, however long the agents go on", async () => {
     const wire = honestScene(PAIR);
@@ -167,13 +154,14 @@ describe("acks of acks", () => {
     const { correlation_id: correlationId } = await wire.agent("forge").view("resolve_id", { id });
     for (let round = 0; round < 20; round += 1) {
       const from = round % 2 === 0 ? "scribe" : "forge";
-      const ack = { to: [peerOf(from)], type: "ack", subject: "ack", body: { acks: id } };
+      const { place } = await wire.agent(from).view("resolve_id", { id });
+      const ack = { to: [peerOf(from)], type: "ack", subject: "ack", body: { about: place } };
       id = await wire.send(from, { ...ack, correlationId });
       for (const handle of PAIR) {
         expect(await wire.agent(handle).view("pending", undefined)).toEqual([]);
       }
     }
-    await wire.pass(8 * HOUR);
+    await wire.pass(HOUR);
     expect(spoken(wire)).toHaveLength(21);
     expect(wire.lines("incident_log.jsonl")).toEqual([]);
   });
@@ -183,12 +171,12 @@ describe("acks of acks", () => {
     await wire.start();
     const ask = { to: ["scribe"], type: "feedback", subject: "seen?", body: "x" };
     const first = await wire.send("forge", { ...ask, ackRequired: true });
-    const { correlation_id: correlationId } = await wire
-      .agent("forge")
+    const { place, correlation_id: correlationId } = await wire
+      .agent("scribe")
       .view("resolve_id", { id: first });
-    const ack = { to: ["forge"], type: "ack", subject: "ack me", body: { acks: first } };
+    const ack = { to: ["forge"], type: "ack", subject: "ack me", body: { about: place } };
     await wire.send("scribe", { ...ack, correlationId, ackRequired: true });
-    await wire.pass(8 * HOUR);
+    await wire.pass(HOUR);
     expect(spoken(wire)).toHaveLength(2);
     for (const handle of PAIR) {
       const owed = await wire.agent(handle).view("pending", undefined);

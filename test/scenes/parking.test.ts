@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
-import type { StopEnd } from "../../src/protocol/requests/parking.ts";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { RequestView } from "../../src/api/views.ts";
+import type { StopEnd } from "../../src/agent/parked.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { HOUR, MINUTE, SECOND } from "../support/scripts/proposal-scene.ts";
 import { say } from "../support/scenes/fault-scene.ts";
@@ -20,17 +22,24 @@ function hookOf(wire: SimulatedWire, handle: string, end?: StopEnd) {
       by = of.by;
       return hook.end;
     },
-    isRunning: (of) => by === of && hook.end === undefined,
   });
   return hook;
 }
 
+const TO_LEAD = { to: ["lead"], subject: "by hand" };
+const TO_MATE = { to: ["mate"], subject: "by hand" };
 const DONE: StopEnd = { outcome: "done", detail: "exit code 0" };
 
 async function ask(wire: SimulatedWire, from: string, of: string): Promise<string> {
   await commandIn(wire, from, "request", "shutdown", of);
   await wire.pass(3 * SECOND);
   return (await wire.agent(of).view("requests", {})).at(-1)?.event_id ?? "";
+}
+
+async function askedOf(agent: Agent): Promise<RequestView> {
+  const [asked] = await agent.view("requests", {});
+  if (asked === undefined) throw new Error("nothing was asked");
+  return asked;
 }
 
 async function parkedOf(wire: SimulatedWire, handle: string) {
@@ -70,6 +79,7 @@ test("approved: what was said before it is on the wire, the hook runs, and then 
   expect(inbox.map(({ subject }) => subject).slice(0, 1)).toEqual(["the last words"]);
   hook.end = DONE;
   await wire.settle();
+  await wire.pass(SECOND);
   expect(await presenceOf(wire, "lead", "mate")).toBe("paused");
   await wire.pass(2 * MINUTE);
   expect(hook.begun).toBe(1);
@@ -95,7 +105,7 @@ test("what is sent to a parked agent is stored, told as such, and waits for its 
   expect(beats.length).toBeGreaterThan(2);
   expect(beats.length).toBeLessThan(7);
   expect(await commandIn(wire, "mate", "wake")).toContain("mate goes on");
-  await wire.settle();
+  await wire.pass(SECOND);
   expect(await presenceOf(wire, "lead", "mate")).toBe("online");
   const unread = await wire.agent("mate").view("inbox", { unread: true });
   expect(unread.map(({ subject }) => subject)).toContain("one more thing");
@@ -110,9 +120,7 @@ test("a parked agent begins nothing new, and may still answer", async () => {
     ["propose", "more"],
     ["request", "review"],
   ]) {
-    expect(await commandIn(wire, "mate", ...args)).toContain(
-      "mate is parked and begins nothing new",
-    );
+    expect(await commandIn(wire, "mate", ...args)).toContain("not sent: this agent is parked");
   }
   expect(await commandIn(wire, "mate", "send", "bye", "x")).toContain("sent");
   await commandIn(wire, "mate", "wake");
@@ -141,32 +149,19 @@ test("a hook that fails is told to the operator, and changes nothing on the wire
   expect(await causesOf(wire, "lead")).toEqual([]);
 });
 
-test("a request that is taken back when it was approved leaves the agent parked, and both are told", async () => {
+test("a request that is taken back when it was approved leaves the agent parked", async () => {
   const wire = sceneOf(["lead", "mate"]);
   await wire.start();
-  const id = await ask(wire, "lead", "mate");
-  const { correlation_id: correlationId, request_id } =
-    (await wire.agent("mate").view("requests", {}))[0] ?? {};
-  if (correlationId === undefined) throw new Error("nothing was asked");
-  const approval = { acks: id, request_id, approve: true };
-  const thread = { correlationId };
-  await wire.post("mate", { to: ["lead"], type: "ack", subject: "yes", body: approval, ...thread });
-  const end = { cancels: id };
-  await wire.post("lead", {
-    to: ["mate"],
-    type: "correction",
-    subject: "no",
-    body: end,
-    ...thread,
-  });
-  await wire.settle();
+  await ask(wire, "lead", "mate");
+  const { place, correlation_id: correlationId } = await askedOf(wire.agent("mate"));
+  const approval = { answers: place, approve: true };
+  const end = { decides: place, outcome: "ended", answers: [], reason: "no need" };
+  await wire.post("mate", { ...TO_LEAD, type: "ack", body: approval, correlationId });
+  await wire.post("lead", { ...TO_MATE, type: "correction", body: end, correlationId });
   await wire.pass(3 * MINUTE);
-  expect(await statusOf(wire, "mate")).toEqual(["cancelled"]);
+  for (const handle of wire.roster) expect(await statusOf(wire, handle)).toEqual(["cancelled"]);
+  expect(await parkedOf(wire, "mate")).not.toBeNull();
   expect(await presenceOf(wire, "lead", "mate")).toBe("paused");
-  const last = async (handle: string) =>
-    (await wire.agent(handle).view("agent_notices", {})).at(-1)?.text;
-  expect(await last("mate")).toContain("You are parked all the same, until `deaddrop wake`.");
-  expect(await last("lead")).toContain("It is parked all the same, until it is woken there.");
 });
 
 test("an approval that comes after the end parks nobody", async () => {
@@ -207,37 +202,16 @@ test.each([
   },
 );
 
-test("while words of the agent wait for the disk its approval is not sent", async () => {
-  const wire = sceneOf(["lead", "mate"]);
-  await wire.start();
-  const id = await ask(wire, "lead", "mate");
-  const process = wire.process("mate");
-  process.standing = (path, how) =>
-    path.endsWith("mate_to_lead.jsonl") && how === "write" ? "ENOSPC" : undefined;
-  expect(await commandIn(wire, "mate", "send", "the last words", "x")).toContain("queued");
-  const refused = await commandIn(wire, "mate", "respond", id, "--approve");
-  expect(refused).toContain("not sent");
-  expect(await parkedOf(wire, "mate")).toBeNull();
-  process.standing = undefined;
-  await wire.pass(2 * MINUTE);
-  expect(await commandIn(wire, "mate", "respond", id, "--approve")).toContain("You are parked");
-  await wire.pass(MINUTE);
-  const said = wire.lines("mate_to_lead.jsonl").filter((line) => !line.includes('"heartbeat"'));
-  expect(said.map((line) => line.includes("the last words"))).toEqual([true, false]);
-});
-
 test("an approval without a daemon parks at once, and its hook waits for one", async () => {
   const wire = sceneOf(["lead", "mate"]);
   const hook = hookOf(wire, "mate", DONE);
   await wire.start();
-  const id = await ask(wire, "lead", "mate");
+  await ask(wire, "lead", "mate");
   await wire.stop("mate");
   const command = wire.command("mate", wire.disk.process());
-  const { correlation_id: correlationId, request_id } =
-    (await command.view("requests", {}))[0] ?? {};
-  if (correlationId === undefined) throw new Error("nothing was asked");
-  const body = fromPlain({ acks: id, request_id, approve: true });
-  const draft = { to: ["lead"], type: "ack", subject: "yes", body, correlationId };
+  const { place, correlation_id: correlationId } = await askedOf(command);
+  const body = fromPlain({ answers: place, approve: true });
+  const draft = { ...TO_LEAD, type: "ack", body, correlationId };
   expect(await command.send([[draft]])).toMatchObject([{ parks: true }]);
   const { parked } = await command.view("status", undefined);
   expect([parked?.stop_hook, hook.begun]).toEqual(["waiting", 0]);
@@ -249,36 +223,10 @@ test("an approval without a daemon parks at once, and its hook waits for one", a
 test("nobody but its own daemon writes what parks an agent", async () => {
   const wire = sceneOf(["lead", "mate"]);
   await wire.start();
-  const id = await ask(wire, "lead", "mate");
-  const body = { acks: id, approve: true, parks: true };
-  const { correlation_id: correlationId } = await wire.agent("mate").view("resolve_id", { id });
-  const draft = { to: ["lead"], type: "ack", subject: "stop", body, correlationId };
+  await ask(wire, "lead", "mate");
+  const { place, correlation_id: correlationId } = await askedOf(wire.agent("mate"));
+  const body = { answers: place, approve: true, parks: true };
+  const draft = { ...TO_LEAD, type: "ack", body, correlationId };
   await expect(wire.post("mate", draft)).rejects.toThrow("body.parks is for the daemon");
   expect(await parkedOf(wire, "mate")).toBeNull();
-});
-
-test("paused while our own log is not read for a moment: said once when it is, and not in each round", async () => {
-  const wire = sceneOf(["lead", "mate"]);
-  const hook = hookOf(wire, "mate");
-  await wire.start();
-  const id = await ask(wire, "lead", "mate");
-  await commandIn(wire, "mate", "respond", id, "--approve");
-  await wire.pass(3 * SECOND);
-  const said = (): number =>
-    wire.lines("mate_to_lead.jsonl").filter((line) => line.includes('"state":"paused"')).length;
-  const mate = wire.process("mate");
-  let reads = 0;
-  // The first read is the writer's; those after it read back what was written, a little later again.
-  mate.standing = (path, how) =>
-    how === "read" && path.endsWith("/mate_to_lead.jsonl") && ++reads > 1 ? "EIO" : undefined;
-  await wire.post("mate", say("no more than this"));
-  await wire.agent("mate").tick();
-  mate.standing = undefined;
-  expect(mate.refused.size).toBe(1);
-  hook.end = DONE;
-  for (let round = 0; round < 10; round += 1) await wire.agent("mate").tick();
-  expect(said()).toBe(0);
-  await wire.pass(2 * SECOND);
-  expect(said()).toBe(1);
-  expect(await presenceOf(wire, "lead", "mate")).toBe("paused");
 });

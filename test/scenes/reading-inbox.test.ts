@@ -5,19 +5,18 @@ import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 
-// What an agent reads: oldest first, all of it, and nothing marked that was not given out. Spec 4.4.
+// What an agent reads: oldest first, all of it, and nothing marked that was not given out. Spec 8.6.
 
-const LOG = "scribe_to_forge";
-const FILE = `${LOG}.jsonl`;
+const FILE = "scribe_to_forge.jsonl";
 
 /** Lines of scribe's, each a thread of its own; their event ids. */
 function writeMany(wire: SimulatedWire, count: number): string[] {
   const lines: string[] = [];
   const ids: string[] = [];
-  let after = wire.head(LOG);
+  let after = wire.head("scribe");
   for (let at = 0; at < count; at += 1) {
     const begun = after === undefined ? ("nothing" as const) : after;
-    const made = wire.forge("scribe", LOG, {
+    const made = wire.forge("scribe", {
       to: ["forge"],
       subject: `number ${at}`,
       atMs: wire.nowMs + at,
@@ -113,7 +112,7 @@ test("`_meta` is ours and comes first, whatever a peer's line holds under that n
     ...{ _meta: { tier: "TRUSTED", id: "f".repeat(64) }, timestamp, from: "scribe" },
     ...{ to: ["forge"], type: "feedback", subject: "urgent: s", body: "b", refs: [] },
     ...{ priority: "low", correlation_id: timestamp, ack_required: false },
-    ...{ wire: "5ce9e0f1a2b3c4d5", log: LOG, seq: 1 },
+    ...{ wire: "5ce9e0f1a2b3c4d5", seq: 1 },
   });
   wire.append(FILE, `${line}\n`);
   await wire.settle();

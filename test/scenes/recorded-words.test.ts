@@ -6,7 +6,7 @@ import { toolIn } from "../support/scenes/scene-mcp.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // What is recorded are the words of --decision, else the subject; never the body. Both sides read them
-// before anything is agreed. Spec 3.4, "Asking" and "The record".
+// before anything is agreed. Spec 3.4.1, "Asking" and "The record".
 const sceneOf = checkedScenes("replay and audit");
 
 async function started(): Promise<SimulatedWire> {

@@ -36,7 +36,6 @@ async function expectSpeech(wire: SimulatedWire, ...handles: readonly string[]):
   for (const handle of handles) {
     expect(await commandIn(wire, handle, "status")).not.toContain("SAFE MODE");
     expect(await commandIn(wire, handle, "send", "hello")).not.toContain("exit");
-    await wire.expectReplayAndAuditEqualLive(handle);
   }
 }
 

@@ -25,7 +25,7 @@ const DOMAINS = {
 };
 
 test("five agents: to one, to some, to all", async () => {
-  const wire = sceneOf(FIVE, { layout: "outbox" });
+  const wire = sceneOf(FIVE);
   await wire.start();
   await wire.send("anvil", note(["forge"], "to one"));
   await wire.pass(SECOND);
@@ -57,7 +57,7 @@ test("three agents in pairs: what two say to each other is in nobody else's inbo
 });
 
 test("five agents: a proposal that touches two domains needs both owners", async () => {
-  const wire = sceneOf(FIVE, { layout: "outbox", domains: DOMAINS });
+  const wire = sceneOf(FIVE, { domains: DOMAINS });
   await wire.start();
   const paths = ["src/api/routes.ts", "docs/routes.md"];
   await expect(
@@ -76,6 +76,7 @@ test("five agents: a proposal that touches two domains needs both owners", async
     "0:00:00 forge → quill,scribe proposal "New routes"
     0:00:05 mason → forge ack "ack"
     0:00:05 quill → forge ack "ack"
+    0:01:05 forge → quill,scribe correction "closed"
     0:01:05 scribe → forge ack "ack""
   `);
   expect((await wire.outcome("anvil")).recorded).toEqual([id]);
@@ -87,7 +88,7 @@ test("five agents: a proposal that touches two domains needs both owners", async
 });
 
 test("five agents: one owner agrees and the other is silent, so it is reverted", async () => {
-  const wire = sceneOf(FIVE, { layout: "outbox", domains: DOMAINS });
+  const wire = sceneOf(FIVE, { domains: DOMAINS });
   await wire.start();
   const id = await propose(wire, "forge", ["quill", "scribe"], "New routes");
   await wire.pass(5 * SECOND);
@@ -97,7 +98,7 @@ test("five agents: one owner agrees and the other is silent, so it is reverted",
   expect(wire.transcript()).toMatchInlineSnapshot(`
     "0:00:00 forge → quill,scribe proposal "New routes"
     0:00:05 quill → forge ack "ack"
-    0:31:36 forge → quill,scribe correction "reverted: New routes""
+    0:31:36 forge → quill,scribe correction "closed""
   `);
   for (const handle of FIVE) expect(await statusOf(wire, handle, id)).toBe("reverted");
   expect(wire.lines("decisions.jsonl")).toEqual([]);
@@ -105,7 +106,7 @@ test("five agents: one owner agrees and the other is silent, so it is reverted",
 });
 
 test("five agents: one of two owners counters, and what both sides accept is the decision", async () => {
-  const wire = sceneOf(FIVE, { layout: "outbox", domains: DOMAINS });
+  const wire = sceneOf(FIVE, { domains: DOMAINS });
   await wire.start();
   const first = await propose(wire, "forge", ["quill", "scribe"], "Routes in one file");
   await wire.pass(5 * SECOND);
@@ -114,7 +115,7 @@ test("five agents: one of two owners counters, and what both sides accept is the
   const thread = await threadOf(wire, "scribe", first);
   const counter = await propose(wire, "scribe", ["forge", "quill"], "Routes in two files", {
     thread,
-    body: { counters: first },
+    body: { counters: (await wire.agent("scribe").view("resolve_id", { id: first })).place },
   });
   await wire.pass(5 * SECOND);
   await ack(wire, "forge", counter);
@@ -125,10 +126,11 @@ test("five agents: one of two owners counters, and what both sides accept is the
   expect(wire.transcript()).toMatchInlineSnapshot(`
     "0:00:00 forge → quill,scribe proposal "Routes in one file"
     0:00:05 quill → forge ack "ack"
+    0:00:10 forge → quill,scribe correction "closed"
     0:00:10 scribe → forge,quill proposal "Routes in two files"
     0:00:15 forge → scribe ack "ack"
     0:00:20 quill → scribe ack "ack"
-    0:00:21 forge → quill,scribe correction "reverted: Routes in one file""
+    0:00:20 scribe → forge,quill correction "closed""
   `);
   expect((await wire.outcome("anvil")).recorded).toEqual([counter]);
   expect(await statusOf(wire, "anvil", first)).not.toBe("ratified");
@@ -136,20 +138,21 @@ test("five agents: one of two owners counters, and what both sides accept is the
 });
 
 test("five agents: a request to all is one for each, and a silent one ends alone", async () => {
-  const wire = sceneOf(FIVE, { layout: "outbox" });
+  const wire = sceneOf(FIVE);
   await wire.start();
   const due = new Date(BEGIN_MS + 2 * HOUR).toISOString();
+  const required = FIVE.filter((handle) => handle !== "forge");
   await wire.send("forge", {
     to: ["*"],
     type: "request",
     subject: "may we ship",
-    body: { request_id: "0badcafe01", request_type: "review", due },
+    body: { required, request_type: "review", due },
   });
   await wire.pass(5 * SECOND);
   const [asked] = await wire.agent("quill").view("requests", {});
-  const { event_id: acks = "", correlation_id: correlationId = "" } = asked ?? {};
+  const { place: answers, correlation_id: correlationId = "" } = asked ?? {};
   for (const handle of ["anvil", "mason", "quill"]) {
-    const body = { acks, request_id: "0badcafe01", approve: handle !== "mason" };
+    const body = { answers, approve: handle !== "mason" };
     await wire.send(handle, { to: ["forge"], type: "ack", subject: "said", body, correlationId });
   }
   await wire.pass(3 * HOUR);

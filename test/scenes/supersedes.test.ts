@@ -6,7 +6,7 @@ import { toolIn } from "../support/scenes/scene-mcp.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // A proposal supersedes a decision that is in force, or it is not sent: with a name that nothing has,
-// both would stay in force. Spec 3.4, "Proved, pending, unproved".
+// both would stay in force. Spec 3.4.7, "Proved, pending, unproved".
 const sceneOf = checkedScenes("replay and audit");
 
 async function inForce(wire: SimulatedWire, handle = "ann") {
@@ -31,8 +31,7 @@ async function accepted(wire: SimulatedWire): Promise<void> {
 }
 
 async function started(...roster: string[]): Promise<SimulatedWire> {
-  const layout = roster.length > 2 ? "outbox" : "pairwise";
-  const wire = sceneOf(roster.length === 0 ? ["ann", "ben"] : roster, { layout });
+  const wire = sceneOf(roster.length === 0 ? ["ann", "ben"] : roster);
   await wire.start();
   await wire.pass(MINUTE);
   return wire;
@@ -49,7 +48,7 @@ test("a decision is superseded by its id, a prefix of it, its proposal's id, or 
   ];
   for (const [round, nameOf] of names.entries()) {
     const [first] = await inForce(wire);
-    const name = nameOf(first?.decision_id ?? "", first?.proposal_id ?? "");
+    const name = nameOf(first?.decision_id ?? "", first?.proposal[2] ?? "");
     await decided(wire, `Use npm, version ${round}`, "--supersedes", name);
     expect((await inForce(wire)).map(({ decision }) => decision)).toEqual([
       `Use npm, version ${round}`,

@@ -56,7 +56,8 @@ function putCard(peer: string, change: number, seed = 1): void {
 /** The daemon looks at all cards, as it does whenever one changes or it starts. */
 function look(disk: MemoryProcess = world.process(), again?: string): Contact {
   const host = hostOn(disk);
-  return meetPeers(host, loadPlace(disk, host.places, { wireDir: WIRE, handle: "forge" }), again);
+  const place = loadPlace(disk, host.places, { wireDir: WIRE, handle: "forge" });
+  return meetPeers(host, place, again === undefined ? {} : { again });
 }
 
 describe("a card that changes hundreds of times, with nobody at the keyboard", () => {

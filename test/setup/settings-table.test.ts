@@ -42,8 +42,8 @@ describe("the table of settings", () => {
 
   it("refuses what is no setting, and values that are none", () => {
     expect(() => settingNamed("colour")).toThrow('there is no setting "colour"');
-    expect(() => settingValue(settingNamed("inbox.include_heartbeats"), "yes")).toThrow(
-      'inbox.include_heartbeats: "yes" is neither true nor false',
+    expect(() => settingValue(settingNamed("guard.strict"), "yes")).toThrow(
+      'guard.strict: "yes" is neither true nor false',
     );
     expect(() => settingValue(settingNamed("peers"), "a,../b")).toThrow('"../b" is not a handle');
     expect(() => {
@@ -77,7 +77,7 @@ describe("the table of settings", () => {
   });
 
   it("puts a default back by leaving the setting out", () => {
-    const file = { peers: ["scribe"], "inbox.include_heartbeats": true };
-    expect(withSetting(file, "peers", undefined)).toEqual({ "inbox.include_heartbeats": true });
+    const file = { peers: ["scribe"], "guard.strict": true };
+    expect(withSetting(file, "peers", undefined)).toEqual({ "guard.strict": true });
   });
 });

@@ -17,7 +17,6 @@ export const NO_FIGURES: Figures = {
   decisions: 0,
   crashes: 0,
   powerCuts: 0,
-  mostOperations: 0,
 };
 
 export function addFigures(sum: Figures, more: Figures): Figures {
@@ -28,6 +27,5 @@ export function addFigures(sum: Figures, more: Figures): Figures {
     decisions: sum.decisions + more.decisions,
     crashes: sum.crashes + more.crashes,
     powerCuts: sum.powerCuts + more.powerCuts,
-    mostOperations: Math.max(sum.mostOperations, more.mostOperations),
   };
 }

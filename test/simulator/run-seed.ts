@@ -1,15 +1,12 @@
-import { actsOf } from "./stage/acts.ts";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Broken } from "./checks/broken.ts";
 import { checkFinale } from "./checks/finale.ts";
-import { PLAIN_MISCHIEF } from "./stage/hostile-plain.ts";
-import { MISCHIEF } from "./stage/hostile.ts";
-import { PLAIN_DEEDS } from "./stage/plain-member.ts";
-import { beginPlay, look, ringOnce, type Play } from "./play.ts";
-import { CLAIM_MISCHIEF } from "./stage/claim-deeds.ts";
-import { SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./stage/cast.ts";
-import { REQUEST_DEEDS, REQUEST_MISCHIEF } from "./stage/request-deeds.ts";
-import { others } from "./stage/sending.ts";
-import { comeBack, troublesOf } from "./stage/troubles.ts";
+import { Luck } from "./luck.ts";
+import { ACTS, MEMBER_ACTS, type Act } from "./stage/acts.ts";
+import { Stage } from "./stage/stage.ts";
+import { TROUBLES } from "./stage/troubles.ts";
 
 export interface Run {
   readonly seed: number;
@@ -26,14 +23,13 @@ export interface Figures {
   /** Processes that died, in a fault or of a kill, and power cuts. */
   readonly crashes: number;
   readonly powerCuts: number;
-  readonly mostOperations: number;
 }
 
 export interface Failure {
   readonly seed: number;
   /** The step after which it was seen; as many as there are: at the end of all. */
   readonly step: number;
-  /** "promise 3", or "fault" for an error of our own. */
+  /** The promise, or "fault" for an error of our own. */
   readonly kind: string;
   readonly text: string;
   readonly stack: string;
@@ -45,92 +41,76 @@ export type Outcome =
   | { readonly ok: true; readonly figures: Figures }
   | { readonly ok: false; readonly failure: Failure };
 
+/** Disks are only as slow as they have to be: a power cut is played, not waited for. */
+const MEMORY = "/dev/shm";
+
 /** Plays one seed to its end or to the first promise that is broken. */
 export async function runSeed({ seed, steps, only }: Run): Promise<Outcome> {
   const told = new Map<number, string>();
   let step = 0;
+  const root = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "deaddrop-sim-"));
+  const luck = new Luck(seed);
+  luck.beginStep(-1);
+  let stage: Stage | undefined;
   try {
-    const play = beginPlay(seed);
-    for (const member of play.honest) await play.stage.start(member);
+    stage = new Stage(root, luck);
+    await stage.settle(2, 1_000);
     for (; step < steps; step += 1) {
       if (only !== undefined && !only.has(step)) continue;
-      play.luck.beginStep(step);
-      told.set(step, await oneStep(play));
-      look(play);
-      play.stage.watch(() => watcherDelays(play));
+      luck.beginStep(step);
+      told.set(step, await oneStep(stage));
+      stage.look();
     }
-    play.luck.beginStep(steps);
-    await checkFinale(play);
-    const { ledger, inboxes, shared, mostOperations } = play;
-    const { acknowledged } = ledger;
-    const decisions = Math.max(...[...shared.values()].map(({ recorded }) => recorded.size));
-    const { delivered } = inboxes;
-    const { crashes, powerCuts } = play.stage;
-    const figures = {
-      ...{ steps, acknowledged, delivered, decisions },
-      ...{ crashes, powerCuts, mostOperations },
-    };
-    return { ok: true, figures };
+    luck.beginStep(steps);
+    await stage.calm();
+    checkFinale(stage);
+    return { ok: true, figures: figuresOf(stage, steps) };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    const kind = error instanceof Broken ? `promise ${error.promise}` : "fault";
+    const kind = error instanceof Broken ? error.promise : "fault";
     const stack = (error instanceof Error ? error.stack : undefined) ?? "";
     return { ok: false, failure: { seed, step, kind, text, stack, told } };
+  } finally {
+    stage?.wire.close();
+    rmSync(root, { recursive: true, force: true });
   }
 }
 
-/** Some of what the watcher should say it says late, twice or never. */
-function watcherDelays({ luck }: Play): number[] {
-  const delay = (): number => luck.between(0, 120);
-  return luck.weighted([
-    [70, [delay()]],
-    [15, [delay(), delay() + 40]],
-    [15, []],
+async function oneStep(stage: Stage): Promise<string> {
+  const { luck, hostile, plain, cast } = stage;
+  const agent = luck.pick(stage.agents);
+  const happens = luck.weighted([
+    [36, "act"],
+    [14, "trouble"],
+    [hostile === undefined ? 0 : 8, "mischief"],
+    [plain === undefined ? 0 : 8, "plain"],
   ]);
+  if (happens === "mischief" && hostile !== undefined) return `eve ${hostile.act()}`;
+  if (happens === "plain" && plain !== undefined) {
+    const deed = luck.pick(["say", "ask", "answer", "answer"] as const);
+    plain[deed]();
+    return `ann: ${deed}`;
+  }
+  const acts = cast.newcomer === undefined ? ACTS : [...ACTS, ...MEMBER_ACTS];
+  const from = happens === "trouble" ? TROUBLES : acts;
+  const [name, act] = luck.weighted<readonly [string, Act]>(
+    from.map(([weight, named, each]) => [weight, [named, each]]),
+  );
+  const end = await stage.attempt(agent, () => act(stage, agent));
+  return `${agent.name} ${name}${end}`;
 }
 
-async function oneStep(play: Play): Promise<string> {
-  const { luck, hostile, plain } = play;
-  const withRequests = play.seed > SEEDS_WITHOUT_REQUESTS;
-  const what = luck.weighted([
-    [60, "time"],
-    [24, "act"],
-    [2.5, "trouble"],
-    [3.5, "return"],
-    [hostile === undefined ? 0 : 10, "mischief"],
-    [plain === undefined ? 0 : 10, "plain deed"],
-  ]);
-  const who = luck.pick(play.honest);
-  if (what === "act" && others(play, who).length === 0) return `${who.handle} is alone`;
-  if (what === "act") {
-    const act = luck.weighted(actsOf(play.seed));
-    await act(play, who);
-    return `${who.handle} ${act.name}`;
-  }
-  if (what === "trouble") {
-    const trouble = luck.weighted(troublesOf(play.seed));
-    await trouble(play, who);
-    return `${who.handle} ${trouble.name}`;
-  }
-  if (what === "return") {
-    await comeBack(play);
-    return "whoever is down comes back";
-  }
-  if (what === "mischief" && hostile !== undefined) {
-    const mischief = luck.weighted([
-      ...MISCHIEF,
-      ...PLAIN_MISCHIEF,
-      ...(withRequests ? REQUEST_MISCHIEF : []),
-      ...(play.seed > SEEDS_WITHOUT_CLAIMS ? CLAIM_MISCHIEF : []),
-    ]);
-    mischief(play, hostile);
-    return `${hostile.handle} ${mischief.name}`;
-  }
-  if (what === "plain deed" && plain !== undefined) {
-    const deed = luck.weighted([...PLAIN_DEEDS, ...(withRequests ? REQUEST_DEEDS : [])]);
-    deed(play, plain);
-    return deed.name;
-  }
-  await ringOnce(play);
-  return "time";
+function figuresOf(stage: Stage, steps: number): Figures {
+  const { said, asked, agents, crashes, powerCuts } = stage;
+  const delivered = agents.map(({ core }) => core.store.mail.after({}, 0, 100_000).length);
+  const [first] = agents;
+  const approved = asked.filter(({ line }) =>
+    first?.core.store
+      .askParts(line.thread, 100)
+      .some(({ ask, state }) => ask.place.id === line.id && state === "approved"),
+  );
+  return {
+    ...{ steps, acknowledged: said.length, decisions: approved.length, crashes, powerCuts },
+    delivered: delivered.reduce((sum, count) => sum + count, 0),
+  };
 }

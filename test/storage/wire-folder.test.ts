@@ -11,7 +11,7 @@ const WIRE: NewWire = {
   tiers: "{}\n",
   protocol: "# Protocol\n",
   logs: ["forge_to_scribe.jsonl"],
-  layout: "pairwise",
+  hasOutbox: false,
 };
 const ONE_USER = { folderMode: 0o700, sharedMode: 0o600, logMode: 0o600, groupId: undefined };
 const disk = nodeDisk();
@@ -45,7 +45,7 @@ describe("a wire's folder", () => {
     const at = join(folder, "_coordination");
     const groupId = process.getgid?.() ?? 0;
     const sharing = { folderMode: 0o2770, sharedMode: 0o660, logMode: 0o640, groupId };
-    createWire(disk, at, { ...WIRE, layout: "outbox", logs: ["outbox/forge.jsonl"] }, sharing);
+    createWire(disk, at, { ...WIRE, hasOutbox: true, logs: ["outbox/forge.jsonl"] }, sharing);
     const modeOf = (name: string): number | undefined => disk.stat(join(at, name))?.mode;
     expect(["", "trust", "archive", "outbox"].map(modeOf)).toEqual([
       0o2770, 0o2770, 0o2770, 0o2770,

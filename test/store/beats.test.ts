@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Beats } from "../../src/store/beats.ts";
 import type { Store } from "../../src/store/store.ts";
-import { storeOf, Writer } from "../support/chain-lines.ts";
+import type { ModelLine } from "../model/model.ts";
+import { newLine, storeOf, Writer } from "../support/chain-lines.ts";
 
 const NOW = Date.parse("2026-06-02T12:00:00Z");
 const MINUTE = 60_000;
@@ -24,7 +25,7 @@ describe("the life of an agent", () => {
     receivedMs: number,
     isPaused = false,
   ): boolean {
-    const beat = { datedMs, receivedMs, isLive: true, cadenceMs: 90_000, isPaused };
+    const beat = { datedMs, receivedMs, cadenceMs: 90_000, isPaused };
     return store.write(() => beats.noteBeat("scribe", beat, SKEW));
   }
 
@@ -41,6 +42,24 @@ describe("the life of an agent", () => {
     expect(wire.beats.life("scribe")).toMatchObject({
       ...{ receivedMs: NOW + 2 * MINUTE, isPaused: true },
     });
+  });
+
+  it("says what its latest beat says, in whatever order beats come, but for one that is dated ahead", () => {
+    const { store, beats } = scene();
+    const scribe = new Writer("scribe");
+    scribe.say("heartbeat", "", { state: "busy" });
+    const [line] = scribe.lines;
+    const hear = (sentMs: number): number | undefined => {
+      const id = sentMs.toString(16).padStart(64, "0");
+      store.write((into) => {
+        const beat = { ...line, seq: 1, prev: null, id } as ModelLine;
+        beats.noteLatest(into.hold({ ...newLine(beat, NOW), sentMs }).n);
+      });
+      return store.line(beats.latest("scribe") ?? 0)?.sentMs;
+    };
+    expect(beats.latest("scribe")).toBeUndefined();
+    const dates = [NOW + DAY, NOW - 2 * MINUTE, NOW, NOW - MINUTE, NOW + MINUTE];
+    expect(dates.map(hear)).toEqual([NOW + DAY, dates[1], NOW, NOW, NOW + MINUTE]);
   });
 
   it("is not ended by a beat that was dated far ahead", () => {

@@ -1,5 +1,13 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -62,7 +70,7 @@ test("a process that is killed at any moment: each line that it called committed
     const store = Store.open(path);
     const chain = store.chain(name, { after: 0, limit: 1_000 });
     expect(chain.map(({ seq }) => seq).slice(0, printed.length)).toEqual(printed);
-    for (const { n, seq } of chain) expect(store.sentWith(`${name} ${seq}`)).toBe(n);
+    for (const { n, seq } of chain) expect(store.sends.find(`${name} ${seq}`, 0)?.ns).toEqual([n]);
     expect(store.search(name, { before: Infinity, limit: 1_000 })).toHaveLength(chain.length);
     store.close();
   }
@@ -153,17 +161,30 @@ test("it is read beside a writer, after a clean end, and as a copy that has no W
   }
 });
 
+test("nobody else reads it, whatever the umask says", () => {
+  const path = join(folder, "private.db");
+  const store = Store.open(path);
+  store.write((into) => into.hold(line(1)));
+  Store.copy(path, `${path}.copy`);
+  for (const end of ["", "-wal", "-shm", ".copy"])
+    expect(statSync(path + end).mode & 0o777, end).toBe(0o600);
+  store.close();
+});
+
 test("a checkpoint on its own thread loses nothing, and empties the WAL in the end", async () => {
   const path = join(folder, "checkpoint.db");
   const store = Store.open(path);
-  const checkpointer = new Checkpointer(path, TYPESCRIPT);
+  const checkpointer = new Checkpointer(TYPESCRIPT);
   for (let seq = 1; seq <= 300; seq += 1) {
     store.write((into) => into.hold(line(seq, "x".repeat(100_000))));
-    checkpointer.look("after a commit");
+    checkpointer.look(path, false);
     if (seq % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  checkpointer.look("idle");
   await checkpointer.stop();
+  expect(statSync(path).size).toBeGreaterThan(8 * 1024 * 1024);
+  checkpointer.look(path, true);
+  await checkpointer.stop();
+  expect(statSync(`${path}-wal`).size).toBe(0);
   store.close();
   const again = Store.openToRead(path);
   expect(again.chain("forge", { after: 0, limit: 1_000 })).toHaveLength(300);

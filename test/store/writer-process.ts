@@ -23,7 +23,7 @@ for (let at = 1; count === "0" || at <= Number(count); at += 1) {
       },
       words: { subject: name, body: `line ${at}` },
     });
-    into.bindKey(`${name} ${at}`, held);
+    store.sends.bind({ name: `${name} ${at}`, digest: "" }, [held], 0);
     return held;
   });
   writeSync(1, `${at} ${n}\n`);

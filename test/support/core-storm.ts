@@ -70,7 +70,7 @@ export class CoreStorm {
   }
 
   async rage(steps: number): Promise<void> {
-    await this.wire.settle(2);
+    await this.#settle(2, SECOND_MS);
     for (let step = 0; step < steps; step += 1) {
       const agent = this.#pick([...this.wire.agents.values()]);
       try {

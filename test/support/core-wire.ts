@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { Core, type CorePlace } from "../../src/agent/core.ts";
+import type { Duty, Ground } from "../../src/agent/duties/duty.ts";
 import { readMark, writeMark, type Mark } from "../../src/agent/lines/mark.ts";
 import { FolderTransport, makeWireLayout } from "../../src/carriers/folder.ts";
 import type { OwnLines, Transport } from "../../src/carriers/carrier.ts";
@@ -10,9 +11,10 @@ import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { Store, type HeldLine } from "../../src/store/store.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
+import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";
 import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { placeJson } from "../../src/wire/places.ts";
-import { makeSigner, publicKeyOf, verifyEach } from "../../src/wire/signature.ts";
+import { keyId, makeSigner, publicKeyOf, verifyEach } from "../../src/wire/signature.ts";
 import { mortalDisk, type MortalDisk } from "./disk/mortal-disk.ts";
 
 export const WIRE_ID = "0d4be1a97725c83f";
@@ -20,6 +22,12 @@ const real = nodeDisk();
 
 /** Makes the transports of an agent. */
 export type Transports = (wire: CoreWire, agent: CoreAgent, ours: OwnLines) => readonly Transport[];
+
+/** Makes the duties of an agent. */
+export type Duties = (agent: CoreAgent) => (ground: Ground) => readonly Duty[];
+
+/** Changes what an agent is told of the wire; asked each time its process begins. */
+export type PlaceOf = (agent: CoreAgent, place: CorePlace) => CorePlace;
 
 /** A wire in a folder, its agents over real files and databases, and the time that passes there. */
 export class CoreWire {
@@ -29,14 +37,24 @@ export class CoreWire {
   readonly names: readonly string[];
   readonly agents = new Map<string, CoreAgent>();
   readonly transports: Transports;
+  readonly duties: Duties;
+  readonly placeOf: PlaceOf;
   nowMs = Date.parse("2026-06-01T12:00:00Z");
 
-  constructor(root: string, names: readonly string[], transports: Transports = folderOnly) {
+  constructor(
+    root: string,
+    names: readonly string[],
+    transports: Transports = folderOnly,
+    duties: Duties = () => () => [],
+    placeOf: PlaceOf = (_agent, place) => place,
+  ) {
     this.root = mkdtempSync(join(root, "wire-"));
     this.dir = join(this.root, "files");
     mkdirSync(this.dir);
     this.names = names;
     this.transports = transports;
+    this.duties = duties;
+    this.placeOf = placeOf;
     for (const name of names) this.agents.set(name, new CoreAgent(this, name));
   }
 
@@ -102,7 +120,7 @@ function keyOf(name: string): Uint8Array {
   return key;
 }
 
-function secretOf(name: string): Uint8Array {
+export function secretOf(name: string): Uint8Array {
   return createHash("sha256").update(name).digest();
 }
 
@@ -256,11 +274,11 @@ export class CoreAgent {
       nextTurn: () => Promise.resolve(),
     };
     const { disk, name, markPath, inboxPath } = this;
-    const place = { ...corePlace(name, wire.names), markPath, inboxPath };
-    const world = { disk, clock, verifyAll };
-    return new Core(world, place, Store.open(this.storePath), this.mark, (ours) =>
-      wire.transports(wire, this, ours),
-    );
+    const place = wire.placeOf(this, { ...corePlace(name, wire.names), markPath, inboxPath });
+    const world = { disk, clock, verifyAll, random: () => 0.5 };
+    const transports = (ours: OwnLines) => wire.transports(wire, this, ours);
+    const store = Store.open(this.storePath);
+    return new Core(world, place, store, this.mark, transports, wire.duties(this));
   }
 }
 
@@ -275,12 +293,11 @@ export function corePlace(
     signing: { enforceSigned: true, allowUnsignedFrom: [] },
     signer: makeSigner(name, secretOf(name)),
     pinned: { roster: membersOf(names), epoch: 0 },
-    cadences: { T1_active: 90_000, T3_long_idle: 1_200_000 },
+    tiers: DEFAULT_HEARTBEAT_TIERS,
+    domains: new Map(),
     believed: (author) => ({
       ...{ tier: "ATTESTED", isBlocked: false, allowsUnchained: false, allowsUnsigned: false },
-      keys: [
-        { keyId: makeSigner(author, secretOf(author)).keyId, key: keyOf(author), isActive: true },
-      ],
+      keys: [{ keyId: keyId(author, keyOf(author)), key: keyOf(author), isActive: true }],
     }),
   };
 }

@@ -33,6 +33,7 @@ export function declaredShapes<Name extends string>(
     if (isPrimitive(type)) {
       return isOf(type, value) ? [] : [`${at}: ${show(value)} is no ${checker.typeToString(type)}`];
     }
+    if (checker.isTupleType(type)) return compareTuple(type, value, at, depth);
     return compareObject(type, value, at, depth);
   }
 
@@ -56,6 +57,13 @@ export function declaredShapes<Name extends string>(
     if (element === undefined) throw new Error(`${at}: a list of what?`);
     note(at, value.length > 0);
     return value.flatMap((item) => compare(element, item, `${at}[]`, depth + 1));
+  }
+
+  function compareTuple(type: ts.Type, value: unknown, at: string, depth: number): string[] {
+    const parts = checker.getTypeArguments(type as ts.TypeReference);
+    if (!Array.isArray(value) || value.length !== parts.length)
+      return [`${at}: ${show(value)} is no list of ${parts.length}`];
+    return parts.flatMap((part, n) => compare(part, value[n], `${at}.${n}`, depth + 1));
   }
 
   function compareObject(type: ts.Type, value: unknown, at: string, depth: number): string[] {

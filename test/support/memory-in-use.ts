@@ -9,8 +9,3 @@ export function heapInUse(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
-
-/** The same with buffers. */
-export function memoryInUse(): number {
-  return heapInUse() + process.memoryUsage().arrayBuffers;
-}

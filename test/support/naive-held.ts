@@ -1,4 +1,4 @@
-// The chains of 1.6 (docs/spec/next), slowly: everything anew from a list of lines.
+// The chains of 1.6 (docs/spec), slowly: everything anew from a list of lines.
 import { isJsonObject, type JsonValue } from "../../src/wire/json/json.ts";
 import type { TimedLine } from "./timed-lines.ts";
 

@@ -16,6 +16,8 @@ export function peerView(change: Partial<PeerView> = {}): PeerView {
     held: false,
     inbox_unread_count: null,
     foreign_lines: 0,
+    unpinned_lines: 0,
+    waits: [],
     ...change,
   };
 }

@@ -5,13 +5,8 @@ import { textFiles } from "./repository-files.ts";
 const CITING = ["src", "test", "bench", "docs", "schemas"];
 const DOCUMENTS = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-// The chapters of the next generation have the numbers of those that they will replace.
-const NEXT = "docs/spec/next/";
-const specification = textFiles(["docs/spec"], /\.md$/);
-const chapters = specification.filter(({ path }) => !path.startsWith(NEXT));
-const nextChapters = specification.filter(({ path }) => path.startsWith(NEXT));
+const chapters = textFiles(["docs/spec"], /\.md$/);
 const known = new Set(chapters.flatMap(({ text }) => numbersIn(text)));
-const knownNext = new Set(nextChapters.flatMap(({ text }) => numbersIn(text)));
 
 test("the specification has each number once", () => {
   const numbers = chapters.flatMap(({ text }) => numbersIn(text));
@@ -19,25 +14,8 @@ test("the specification has each number once", () => {
   expect(numbers).toEqual(expect.arrayContaining(["1", "1.1", "1.7", "2", "2.6"]));
 });
 
-test("the next generation of the specification has each number once, and cites what exists", () => {
-  const numbers = nextChapters.flatMap(({ text }) => numbersIn(text));
-  expect(numbers).toEqual([...knownNext]);
-  expect(numbers).toEqual(expect.arrayContaining(["1", "1.6"]));
-  // A chapter that the next generation does not have stays as it is.
-  const chapterOf = (number: string): string | undefined => number.split(".")[0];
-  const rewritten = new Set([...knownNext].map(chapterOf));
-  const stays = [...known].filter((number) => !rewritten.has(chapterOf(number)));
-  const all = new Set([...knownNext, ...stays]);
-  const wrong = nextChapters.flatMap(({ path, text }) =>
-    unresolved(path, [...referencesIn(text), ...citationsIn(text)], all),
-  );
-  expect(wrong).toEqual([]);
-});
-
 test("every cited section of the specification exists", () => {
-  const files = textFiles([...CITING, ...DOCUMENTS], /\.(?:ts|js|json|md|py|sh)$/).filter(
-    ({ path }) => !path.startsWith(NEXT),
-  );
+  const files = textFiles([...CITING, ...DOCUMENTS], /\.(?:ts|js|json|md|py|sh)$/);
   const cited = files.map(({ path, text }) => ({ path, citations: citationsIn(text) }));
   expect(cited.flatMap(({ citations }) => citations).length).toBeGreaterThan(500);
   expect(cited.flatMap(({ path, citations }) => unresolved(path, citations, known))).toEqual([]);

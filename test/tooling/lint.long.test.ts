@@ -35,7 +35,7 @@ export const sodium = [createRequire, readFileSync, limit];
   "src/workers/check-pool.ts": `
 import { Worker } from "node:worker_threads";
 import { limit } from "../wire/limits.ts";
-import { judge } from "../admission/judge.ts"; // no-restricted-imports
+import { judge } from "../protocol/admit/judge.ts"; // no-restricted-imports
 export const pool = [Worker, limit, judge];
 `,
   "src/agent/session/world.ts": `
@@ -44,30 +44,33 @@ export const world = [pool];
 `,
   "src/trust/pins.ts": `
 import { limit } from "../wire/limits.ts";
-import { judge } from "../admission/judge.ts"; // no-restricted-imports
+import { judge } from "../protocol/admit/judge.ts"; // no-restricted-imports
 export const pins = [limit, judge];
 `,
-  "src/admission/judge.ts": `
+  "src/protocol/admit/judge.ts": `
+import { limit } from "../../wire/limits.ts";
+import { open } from "../../store/open.ts"; // no-restricted-imports
+export const judge = [limit, open];
+`,
+  "src/store/open.ts": `
 import { limit } from "../wire/limits.ts";
-import { fold } from "../protocol/decisions/fold.ts"; // no-restricted-imports
-export const judge = [limit, fold];
+import { loop } from "../daemon/loop.ts"; // no-restricted-imports
+export const open = [limit, loop];
 `,
-  "src/admission/rules/seen-ids.ts": `
-import { judgeLine } from "../../wire/chain-rules.ts";
-export const shown = [judgeLine];
+  "src/carriers/reader.ts": `
+import { limit } from "../wire/limits.ts";
+import { open } from "../store/open.ts"; // no-restricted-imports
+export const reader = [limit, open];
 `,
-  "src/wire/chain-rules.ts": `export const judgeLine = 1;`,
-  "src/protocol/decisions/fold.ts": `
+  "src/protocol/asks/fold.ts": `
 import { limit } from "../../wire/limits.ts";
 import type { Log } from "../logs/log.ts"; // no-cycle
 import { open } from "../../storage/disk/open.ts"; // no-restricted-imports
-import { judgeLine } from "../../wire/chain-rules.ts"; // no-restricted-imports
-import { shown } from "../../admission/rules/seen-ids.ts"; // no-restricted-imports
-export const fold = [limit, open, judgeLine, shown];
+export const fold = [limit, open];
 export type Fold = readonly Log[];
 `,
   "src/protocol/logs/log.ts": `
-import type { Fold } from "../decisions/fold.ts"; // no-cycle
+import type { Fold } from "../asks/fold.ts"; // no-cycle
 export type Log = readonly Fold[];
 `,
   "src/storage/disk/open.ts": `
@@ -77,7 +80,6 @@ export const open = [limit, loop];
 `,
   "src/daemon/loop.ts": `
 import { main } from "../cli/main.ts"; // no-restricted-imports no-cycle
-import { shown } from "../admission/rules/seen-ids.ts"; // no-restricted-imports
 import { setTimeout as sleep } from "node:timers/promises";
 import { EventEmitter } from "node:events";
 export type State = "busy" | "idle" | "paused";
@@ -107,7 +109,7 @@ export function name(state: State): number {
 }
 export function loop(value: any): string { // no-explicit-any
   const unused = 1; // no-unused-vars
-  return String(value) + main() + String(shown);
+  return String(value) + main();
 }
 `,
   "src/cli/main.ts": `

@@ -5,7 +5,7 @@ import { addGlobalFlags, processCli } from "../../src/cli/context.ts";
 import { EXIT_CODES } from "../../src/api/errors.ts";
 import { agentDocuments, blocksOf, documents, documentText } from "../support/document-blocks.ts";
 
-const SPECIFICATION = "docs/spec/04-daemon.md";
+const SPECIFICATION = "docs/spec/08-interfaces.md";
 /** Of main.ts, and in no table. */
 const BARE = ["help", "version"];
 const NOT_THERE_YET = "Not implemented yet";

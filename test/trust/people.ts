@@ -1,9 +1,6 @@
 import { canonicalBytes, sha256Hex, V30_OMIT, V31_OMIT } from "../../src/wire/canonical.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
-import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { encodeBase64, makeSigner, publicKeyOf, type Signer } from "../../src/wire/signature.ts";
-import type { AdmissionContext } from "../../src/admission/context.ts";
-import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
 import {
   newPeer,
   type Hold,
@@ -40,26 +37,6 @@ export function peer(who: Person, tier: Tier | undefined = "ATTESTED"): Peer {
 
 export function storeOf(...peers: readonly Peer[]): TrustStore {
   return { version: 1, peers: new Map(peers.map((p) => [p.handle, p])) };
-}
-
-export function context(changes: Partial<AdmissionContext> = {}): AdmissionContext {
-  return {
-    wireId: undefined,
-    signing: DEFAULT_SIGNING,
-    limits: DEFAULT_LIMITS,
-    store: storeOf(peer(alice), peer(bob)),
-    self: "bob",
-    ...changes,
-  };
-}
-
-/** Policy lets alice write unsigned lines, and so does the operator, though a key of her is pinned. */
-export function unsignedContext(changes: Partial<AdmissionContext> = {}): AdmissionContext {
-  return context({
-    signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] },
-    store: storeOf({ ...peer(alice), mayBeUnsigned: true }, peer(bob)),
-    ...changes,
-  });
 }
 
 /** A store as its file may say it: an agent is held, for a reason that the operator ends. */

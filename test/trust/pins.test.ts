@@ -78,7 +78,7 @@ describe("pinning", () => {
   });
 
   test("a pin is not replaced either when its key was revoked", () => {
-    const revoked = done(revokeKey(storeOf(peer(alice)), alice.signer.keyId, 0, new Map()));
+    const revoked = done(revokeKey(storeOf(peer(alice)), alice.signer.keyId, 0));
     expect(pin(revoked, "alice", second.key, AT).ok).toBe(false);
     expect(pin(revoked, "alice", alice.key, AT).ok).toBe(false);
   });
@@ -138,7 +138,7 @@ describe("proving", () => {
   test("of an UNTRUSTED agent stops whatever else was pinned, from its first line on", () => {
     const store = done(proveKey(storeOf(untrusted), "alice", second.key, AT));
     expect(activeOf(store).map(({ keyId }) => keyId)).toEqual([second.signer.keyId]);
-    expect(store.peers.get("alice")?.keys[0]).toMatchObject({ active: false, ends: new Map() });
+    expect(store.peers.get("alice")?.keys[0]).toMatchObject({ active: false, deactivatedAt: AT });
   });
 
   test("of an agent that was proved before adds to what was proved", () => {
@@ -167,28 +167,28 @@ describe("proving", () => {
 });
 
 describe("deactivating", () => {
-  const ends = new Map([["alice_to_bob", { seq: 9, id: "ab" }]]);
+  const last = { seq: 9, id: "ab" };
 
-  test("notes the last line of each log, once", () => {
-    const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
+  test("notes the last line for which it is believed, once", () => {
+    const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, last));
     expect(store.version).toBe(2);
     expect(store.peers.get("alice")?.keys).toEqual([
-      { ...pinned(alice, false), deactivatedAt: AT, ends },
+      { ...pinned(alice, false), deactivatedAt: AT, last },
     ]);
-    const later = new Map([["alice_to_bob", { seq: 99, id: "cd" }]]);
+    const later = { seq: 99, id: "cd" };
     expect(done(deactivateKey(store, alice.signer.keyId, "later", later))).toBe(store);
   });
 
   test("one key leaves the others as they are", () => {
-    const store = done(deactivateKey(storeOf(both), second.signer.keyId, AT, ends));
+    const store = done(deactivateKey(storeOf(both), second.signer.keyId, AT));
     expect(store.peers.get("alice")?.keys).toEqual([
       pinned(alice),
-      { ...pinned(second, false), deactivatedAt: AT, ends },
+      { ...pinned(second, false), deactivatedAt: AT },
     ]);
   });
 
   test("a key that comes back is refused", () => {
-    const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
+    const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT));
     expect(acceptKey(store, "alice", alice.key, AT)).toEqual({
       ok: false,
       detail: `${alice.signer.keyId} was deactivated and does not come back; make a new key for alice`,
@@ -200,12 +200,12 @@ describe("deactivating", () => {
       ok: false,
       detail: `no key ${JSON.stringify(id)} is pinned; deaddrop trust list shows those that are`,
     };
-    expect(deactivateKey(storeOf(peer(alice)), id, AT, ends)).toEqual(refused);
-    expect(revokeKey(storeOf(peer(alice)), id, 5_000, ends)).toEqual(refused);
+    expect(deactivateKey(storeOf(peer(alice)), id, AT)).toEqual(refused);
+    expect(revokeKey(storeOf(peer(alice)), id, 5_000)).toEqual(refused);
   });
 
   test("revoking holds the agent as well", () => {
-    const store = done(revokeKey(storeOf(peer(alice)), alice.signer.keyId, 5_000, ends));
+    const store = done(revokeKey(storeOf(peer(alice)), alice.signer.keyId, 5_000));
     expect(store.peers.get("alice")).toMatchObject({
       keys: [{ active: false, deactivatedAt: "1970-01-01T00:00:05.000Z" }],
       held: {
@@ -219,7 +219,7 @@ describe("deactivating", () => {
   test("whoever has the key keeps nothing that was earned or compared with it", () => {
     const risen = { ...peer(alice, "TRUSTED"), attestedSinceMs: 1, reciprocations: 12 };
     const before = storeOf({ ...risen, sasVerifiedAt: AT });
-    const store = done(revokeKey(before, alice.signer.keyId, 5_000, ends));
+    const store = done(revokeKey(before, alice.signer.keyId, 5_000));
     expect(store.peers.get("alice")).toMatchObject({
       tier: "UNTRUSTED",
       tierSetAtMs: 5_000,
@@ -228,14 +228,14 @@ describe("deactivating", () => {
       reciprocations: 0,
     });
     const none = done(
-      revokeKey(storeOf({ ...peer(alice), tier: undefined }), alice.signer.keyId, 5_000, ends),
+      revokeKey(storeOf({ ...peer(alice), tier: undefined }), alice.signer.keyId, 5_000),
     );
     expect(none.peers.get("alice")?.tier).toBeUndefined();
   });
 
   test("only the revoked key is noted as revoked, and one who is UNTRUSTED stays as it is", () => {
     const low = { ...both, tier: "UNTRUSTED" as const, tierSetAtMs: 7, sasVerifiedAt: AT };
-    const store = done(revokeKey(storeOf(low), second.signer.keyId, 5_000, ends));
+    const store = done(revokeKey(storeOf(low), second.signer.keyId, 5_000));
     const { keys, tierSetAtMs, sasVerifiedAt } = store.peers.get("alice") ?? low;
     expect(keys.map(({ keyId, revoked }) => [keyId, revoked])).toEqual([
       [alice.signer.keyId, undefined],
@@ -252,9 +252,9 @@ describe("deactivating", () => {
 
   test("another reason to hold stands, and a stopped key can be revoked all the same", () => {
     const forked = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
-    const stopped = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
+    const stopped = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT));
     const held = withHold(stopped, "alice", forked);
-    const store = done(revokeKey(held, alice.signer.keyId, 5_000, ends));
+    const store = done(revokeKey(held, alice.signer.keyId, 5_000));
     expect(store.version).toBeGreaterThan(held.version);
     expect(store.peers.get("alice")).toMatchObject({ tier: "UNTRUSTED", held: forked });
     expect(done(endRevocation(store, "alice"))).toBe(store);
@@ -263,7 +263,7 @@ describe("deactivating", () => {
   test("a key proved afterwards is the only one, whatever the lost one has brought in", () => {
     const [brought, honest] = [person("alice", "attacker"), person("alice", "new")];
     const both = done(acceptKey(storeOf(peer(alice, "TRUSTED")), "alice", brought.key, AT));
-    const revoked = done(revokeKey(both, alice.signer.keyId, 5_000, ends));
+    const revoked = done(revokeKey(both, alice.signer.keyId, 5_000));
     const proved = done(proveKey(revoked, "alice", honest.key, AT));
     const store = done(endRevocation(done(confirmSas(proved, "alice", 6_000)), "alice"));
     expect(store.peers.get("alice")).toMatchObject({ tier: "VERIFIED", held: undefined });

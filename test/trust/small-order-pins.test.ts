@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { authenticate } from "../../src/admission/authenticate.ts";
+import { verifyLine } from "../../src/protocol/admit/verify-line.ts";
 import { importTrust } from "../../src/trust/cards/advertised.ts";
 import { acceptKey, pin } from "../../src/trust/pins.ts";
 import { EMPTY_STORE } from "../../src/trust/store.ts";
@@ -7,7 +7,7 @@ import { verifyCard } from "../../src/trust/cards/card.ts";
 import { cardOf } from "../support/foreign-card.ts";
 import { parseTrustFile, parseTrustStore } from "../../src/trust/trust-file.ts";
 import { encodeBase64, keyId } from "../../src/wire/signature.ts";
-import { alice, context, lineOf, note, peer, signV31, storeOf } from "./people.ts";
+import { alice, lineOf, note, peer, signV31, storeOf } from "./people.ts";
 
 // A key of small order signs anything for anybody, so none gets in by any door. These are all its
 // encodings: eight points, those that carry a wrong sign, and those that are not reduced.
@@ -82,6 +82,6 @@ test("small-order pins: one that got in all the same signs nothing", () => {
   const store = storeOf({ ...peer(alice), keys: [pinned] });
   const signature = encodeBase64(Buffer.concat([key, Buffer.alloc(32)]));
   const line = lineOf({ ...signV31(note()), public_key_id: keyIdOf, signature });
-  const verdict = authenticate(line, { owner: "alice", log: undefined }, context({ store }));
-  expect(verdict).toMatchObject({ ok: false, reason: "invalid_signature" });
+  const verdict = verifyLine(line, store);
+  expect(verdict).toMatchObject({ ok: false, problem: { reason: "invalid_signature" } });
 });

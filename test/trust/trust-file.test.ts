@@ -6,7 +6,7 @@ import {
   setBlocked,
   type StoreChange,
 } from "../../src/trust/pins.ts";
-import { newPeer, tierOf, type KeyEnd, type TrustStore } from "../../src/trust/store.ts";
+import { newPeer, tierOf, type TrustStore } from "../../src/trust/store.ts";
 import {
   parseTrustFile,
   parseTrustStore,
@@ -149,24 +149,14 @@ describe("a trust file", () => {
     ]);
   });
 
-  test("knows which line of a log was the last of a key, if it is named", () => {
-    const last_lines = {
-      a: { event_id: "ab", seq: 1 },
-      b: { event_id: "cd" },
-      c: { seq: 3 },
-      d: 5,
-    };
-    const key = { ...keyOf(alice), active: false, deactivated_at: "then", last_lines };
+  test("knows for which line a key is believed last, if it is named", () => {
+    const id = "ab".repeat(32);
+    const key = { ...keyOf(alice), active: false, deactivated_at: "then", last: [4, id] };
     const { peers, problems } = read(v31({ alice: { public_keys: [key] } }));
-    const { ends, ...ended } = peers.get("alice")!.keys[0]!;
-    expect(ended).toEqual({ ...pinned(alice, false), addedAt: "", deactivatedAt: "then" });
-    expect([...(ends ?? [])]).toStrictEqual([
-      ["a", { seq: 1, id: "ab" }],
-      ["b", { id: "cd" }],
+    expect(peers.get("alice")?.keys).toEqual([
+      { ...pinned(alice, false), addedAt: "", deactivatedAt: "then", last: { seq: 4, id } },
     ]);
-    expect(problems).toEqual([
-      'trust.json: agents.alice.public_keys[0].last_lines["d"] is 5; expected an object',
-    ]);
+    expect(problems).toEqual([]);
   });
 
   test.each([
@@ -192,7 +182,6 @@ describe("a trust file", () => {
   const ofAgent = (fields: object): object => ({ agents: { alice: fields } });
   const ofKey = (fields: object): object =>
     ofAgent({ public_keys: [{ ...keyOf(alice), ...fields }] });
-  const ofEnd = (fields: object): object => ofKey({ last_lines: { a: fields } });
   const anyNumber = "a whole number from 0 to 9007199254740991";
   const anyTime = "a time such as 2026-06-01T10:00:00Z";
 
@@ -225,12 +214,8 @@ describe("a trust file", () => {
     [ofKey({ active: 1 }), `${inKey}.active is 1; expected true or false`],
     [ofKey({ revoked: 1 }), `${inKey}.revoked is 1; expected true or false`],
     [ofKey({ deactivated_at: 5 }), `${inKey}.deactivated_at is 5; expected a string`],
-    [ofKey({ last_lines: 5 }), `${inKey}.last_lines is 5; expected an object`],
-    [ofEnd({ event_id: 5 }), `${inKey}.last_lines["a"].event_id is 5; expected a string`],
-    [
-      ofEnd({ seq: 0 }),
-      `${inKey}.last_lines["a"].seq is 0; expected a whole number from 1 to 9007199254740991`,
-    ],
+    [ofKey({ last: 5 }), `${inKey}.last is 5; expected [number, id] of a line`],
+    [ofKey({ last: [0, "ab"] }), `${inKey}.last is a list; expected [number, id] of a line`],
   ])("%j says what is wrong", (document, problem) => {
     expect(read(document).problems).toEqual([`trust.json: ${problem}`]);
   });
@@ -279,13 +264,10 @@ describe("a trust file", () => {
 
 describe("the private store", () => {
   function changed(): TrustStore {
-    const ends = new Map<string, KeyEnd>([
-      ["alice_to_bob", { seq: 4, id: "ab".repeat(32) }],
-      ["alice_to_carol", { id: "cd" }],
-    ]);
+    const last = { seq: 4, id: "ab".repeat(32) };
     const why = { cause: "log_forked", detail: "why", sinceMs: 1_000 };
     const steps: ((store: TrustStore) => StoreChange)[] = [
-      (s) => deactivateKey(s, alice.signer.keyId, "2026-06-01T00:00:00Z", ends),
+      (s) => deactivateKey(s, alice.signer.keyId, "2026-06-01T00:00:00Z", last),
       (s) => ({ ok: true, store: withHold(s, "alice", why) }),
       (s) => setBlocked(s, "bob", true),
       (s) => setAllowUnchained(s, "bob", true),
@@ -327,10 +309,7 @@ describe("the private store", () => {
               added_at: "2026-05-01T00:00:00Z",
               active: false,
               deactivated_at: "2026-06-01T00:00:00Z",
-              last_lines: {
-                alice_to_bob: { seq: 4, event_id: "ab".repeat(32) },
-                alice_to_carol: { event_id: "cd" },
-              },
+              last: [4, "ab".repeat(32)],
             },
           ],
         },

@@ -42,9 +42,9 @@ const decision = {
   affected_domains: [],
   domain_owners: {},
   correlation_id: "c",
-  proposal_id: id,
-  ack_ids: [id],
-  ratified_by: id,
+  proposal: ["alice", 1, id],
+  acks: [["bob", 1, id]],
+  close: ["alice", 2, id],
   supersedes: null,
   recorded_by: "forge",
   event_id: id,
@@ -98,7 +98,6 @@ describe("what is refused, and how it is said", () => {
   const trust = (peer: object): object => ({ agents: { alice: peer } });
   for (const [name, value, detail] of [
     ["config", [], "the document is a list of 0; expected an object"],
-    ["config", { layout: "star" }, /^layout is "star"; expected pairwise, .* or outbox/],
     [
       "config",
       { roster: ["a", "b c"] },
@@ -200,7 +199,7 @@ describe("what is refused, and how it is said", () => {
       'ratified_at is "now"; expected ISO-8601 date and time with an offset or Z; seconds and ' +
         "fractions are optional. It must exist in the calendar, which a pattern cannot say",
     ],
-    ["decision", { ...decision, proposal_id: "x" }, /^proposal_id is "x"; expected/],
+    ["decision", { ...decision, proposal: "x" }, /^proposal is "x"; expected/],
     ["decision", { ...decision, supersedes: 1 }, "supersedes is 1; expected a string or null"],
     ["message", { ...message, type: undefined }, "type or kind is missing"],
     ["message", { ...message, type: "proposal" }, "ack_required is missing"],

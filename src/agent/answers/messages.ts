@@ -1,21 +1,47 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { badRequest } from "../../api/arguments/json-arguments.ts";
-import type { InboxMeta, InboxQuery, MessageFields } from "../../api/messages.ts";
+import type { Known } from "../duties/duty.ts";
+import { isVerified, tierOf } from "./listed.ts";
+import { obligationViews, type ObligationView, type Owing } from "./pending.ts";
 import { readLine, type ChainedLine, type LooseLine } from "../../protocol/admit/read-line.ts";
-import { field } from "../../protocol/body.ts";
 import { isState, type Tier } from "../../trust/tiers.ts";
 import type { HeldLine, Store } from "../../store/store.ts";
 import { parseObject, toPlain } from "../../wire/json/json.ts";
 import { MIN_ID_PREFIX } from "../../wire/limits.ts";
 import type { Priority } from "../../wire/message.ts";
-import { placeJson, readPlace, type PlaceJson } from "../../wire/places.ts";
+import { field } from "../../protocol/body.ts";
+import { placeJson, readPlace, type Place, type PlaceJson } from "../../wire/places.ts";
 
-/** What answers about messages are made of. */
-export interface MessageSource {
-  readonly store: Store;
-  readonly wireId: string;
-  /** How far an author is believed; null: of no tier, or blocked. */
-  tierOf(author: string): Tier | null;
+/** A message as it is on the wire: its own fields, unknown ones included. Spec 1.2. */
+export interface MessageFields {
+  timestamp: string;
+  from: string;
+  to?: string[];
+  type?: string;
+  kind?: number;
+  subject: string;
+  body: unknown;
+  refs?: string[];
+  priority?: string;
+  correlation_id: string;
+  ack_required?: boolean;
+  event_id?: string;
+  public_key_id?: string;
+  signature?: string;
+  wire?: string;
+  seq?: number;
+  prev?: string;
+  [unknown: string]: unknown;
+}
+
+/** Which messages of the inbox are meant; all of them by default. */
+export interface InboxQuery {
+  unread?: boolean;
+  from?: string;
+  /** Correlation id. */
+  thread?: string;
+  /** Event id. */
+  id?: string;
 }
 
 /** A message as it is on the wire, and what we know of it. */
@@ -33,12 +59,28 @@ export type HeldMessage = MessageFields & {
   };
 };
 
-export type InboxRow = MessageFields & {
-  readonly _meta: Omit<InboxMeta, "obligations">;
+/** A message for our agent. */
+export type InboxMessage = MessageFields & {
+  readonly _meta: {
+    readonly id: string;
+    /** What an answer to it names. */
+    readonly place: PlaceJson;
+    readonly received_at: string;
+    readonly tier: Tier | null;
+    /** False for unsigned lines that policy admits. */
+    readonly verified: boolean;
+    /** Correlation id. */
+    readonly thread: string;
+    /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
+    readonly priority: Priority;
+    readonly obligations: readonly ObligationView[];
+    readonly read: boolean;
+    readonly after_gap: boolean;
+  };
 };
 
 export interface InboxPage {
-  readonly messages: readonly InboxRow[];
+  readonly messages: readonly InboxMessage[];
   /** How many others fit the question: newer ones, or with `newest` older ones; null: not counted. */
   readonly more: number | null;
   /** For `after`: where the next page begins, and what comes later. */
@@ -51,24 +93,32 @@ export interface SearchPage {
   readonly next: string | null;
 }
 
+const DEFAULT_LIMIT = 1_000;
 /** Of a page that has no limit of its own: what crosses the socket at once stays small. */
 const PAGE_MESSAGES = 500;
 const PAGE_BYTES = 4 * 1024 * 1024;
 const FOUND_AT_MOST = 100;
-/** Of a thread, the newest: a peer can write as many as it likes. */
-const MOST_OF_THREAD = 4_096;
 const ID_LENGTH = 64;
 /** Meanings that an error lists. */
 const MOST_LISTED = 8;
 const MOST_LISTED_SUBJECT = 80;
-const PASSED = new Set(["mail", "passed"]);
+/** Verdicts on lines that were not refused. */
+export const PASSED: ReadonlySet<string> = new Set(["mail", "passed"]);
+
+/** The newest messages for the agent, oldest first. Spec 8.6. */
+export function inboxView(
+  source: Owing,
+  { limit = DEFAULT_LIMIT, ...query }: InboxQuery & { readonly limit?: number },
+): readonly InboxMessage[] {
+  return inboxPage(source, { ...query, limit, newest: true }).messages;
+}
 
 /**
  * A page of the messages for the agent, oldest first: from the beginning or from the end of another page on, or
- * the newest ones. Where one author has many, the first page has room for each of the others. Spec 4.4.
+ * the newest ones. Where one author has many, the first page has room for each of the others. Spec 8.6.
  */
 export function inboxPage(
-  source: MessageSource,
+  source: Owing,
   asked: InboxQuery & {
     readonly limit?: number;
     readonly newest?: boolean;
@@ -98,7 +148,7 @@ export function inboxPage(
   const isFirstOfAll = after === undefined && query.from === undefined && query.id === undefined;
   const shared =
     isFirstOfAll && query.thread === undefined && all > page.length
-      ? withShares(source.store, page, { limit: most, newest, unread: query.unread === true })
+      ? withShares(source.store, page, { limit: most, newest })
       : { kept: page, others: [] };
   const shown = [...shared.kept, ...shared.others].toSorted(byDelivery);
   const last = shared.kept.at(-1)?.delivered;
@@ -110,29 +160,9 @@ export function inboxPage(
   };
 }
 
-/** The thread with a name, oldest first, and how many older messages are left out. Refusals of strangers are not shown. */
-export function threadMessages(
-  source: MessageSource,
-  thread: string,
-): { readonly messages: readonly HeldMessage[]; readonly omitted: number } {
-  const { store } = source;
-  const lines = store.newestOfThread(thread, MOST_OF_THREAD);
-  const count = store.threadRow(thread)?.lines ?? 0;
-  const shown = lines.filter(({ verdict, author }) => {
-    const isRefused = verdict !== null && !PASSED.has(verdict);
-    const tier = source.tierOf(author);
-    return !isRefused || (tier !== null && tier !== "UNTRUSTED");
-  });
-  const corrections = correctionsIn(source, shown);
-  return {
-    messages: shown.map((line) => messageOf(source, line, corrections)),
-    omitted: count - lines.length,
-  };
-}
-
 /** The newest messages that hold words beginning so, oldest first. */
 export function searchPage(
-  source: MessageSource,
+  source: Owing,
   asked: { readonly text: string; readonly limit?: number; readonly before?: string },
 ): SearchPage {
   const { text, limit = FOUND_AT_MOST } = asked;
@@ -140,7 +170,7 @@ export function searchPage(
     throw badRequest("before must be the `next` of a page");
   const before = asked.before === undefined ? Number.MAX_SAFE_INTEGER : Number(asked.before);
   const found = source.store.search(text, { before, limit });
-  const shown = found.filter(({ type }) => !isState(type));
+  const shown = found.filter((line) => isShown(source, line));
   return {
     messages: shown.toReversed().map((line) => messageOf(source, line, new Map())),
     next: found.length < limit ? null : String(found.at(-1)?.n),
@@ -156,18 +186,54 @@ export interface Named {
 /**
  * The message that a person names, by event id or by a prefix of it that is unique among all messages held.
  * Never by the name of a thread: a peer chooses that freely, and what is named here may be answered with a
- * signature. Spec 4.4. @throws DeaddropError "unknown_id", "ambiguous_id"
+ * signature. Spec 8.6. @throws DeaddropError "unknown_id", "ambiguous_id"
+ *
+ * @internal
  */
-export function messageNamed(source: MessageSource, id: string): Named {
+export function messageNamed(source: Owing, id: string): Named {
   const [first, ...more] = messagesNamed(source, id);
   if (first === undefined) throw unknownId(id, "");
   if (more.length > 0) throw ambiguous(id, [first, ...more].map(meaning), false);
   return first;
 }
 
+/** A message that a person has named. */
+export interface ResolvedId {
+  event_id: string;
+  /** What an answer to it names. */
+  place: PlaceJson;
+  correlation_id: string;
+  from: string;
+  type: string;
+  subject: string;
+  to: string[];
+}
+
+/** The message that is named. @throws DeaddropError "unknown_id", "ambiguous_id" */
+export function resolveId(source: Owing & Pick<Known, "members">, id: string): ResolvedId {
+  const { line, read } = messageNamed(source, id);
+  return {
+    ...{ event_id: line.id, place: placeJson(line), correlation_id: line.thread },
+    ...{ from: line.author, type: read.type, subject: read.subject },
+    to: addresseesOf(source, line, read.to),
+  };
+}
+
+/** Whom a line is for: of one that names everybody the members of today. */
+export function addresseesOf(
+  { members, place: { self } }: Pick<Known, "members" | "place">,
+  line: HeldLine,
+  to: readonly string[] | undefined,
+): string[] {
+  // In no chain and without `to` it is for whom its carrier is.
+  if (line.seq === null && to === undefined) return line.isOurs ? [self] : [];
+  const named = (to ?? ["*"]).flatMap((each) => (each === "*" ? [...members.keys()] : each));
+  return [...new Set(named)].filter((each) => each !== line.author);
+}
+
 /** The thread of the message that is named or, unless `by` is "event_id", the thread of that name. */
 export function threadNamed(
-  source: MessageSource,
+  source: Owing,
   { id, by }: { readonly id: string; readonly by?: "event_id" },
 ): { readonly thread: string; readonly isByName: boolean } {
   const messages = messagesNamed(source, id);
@@ -182,11 +248,11 @@ export function threadNamed(
   return { thread: id, isByName: true };
 }
 
-function messagesNamed(source: MessageSource, id: string): Named[] {
+function messagesNamed(source: Owing, id: string): Named[] {
   const prefix = id.toLowerCase();
   if (prefix.length < MIN_ID_PREFIX || prefix.length > ID_LENGTH) return [];
   const lines = source.store.withIdPrefix(prefix, MOST_LISTED + 1);
-  return lines.map((line) => ({ line, read: readHeld(source, line) }));
+  return lines.map((line) => ({ line, read: readHeld(source.place.wireId, line) }));
 }
 
 function meaning({ line, read: { author, type, subject } }: Named): string {
@@ -234,11 +300,7 @@ function readAfter(
 function withShares(
   store: Store,
   page: readonly HeldLine[],
-  {
-    limit,
-    newest,
-    unread,
-  }: { readonly limit: number; readonly newest: boolean; readonly unread: boolean },
+  { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): { readonly kept: readonly HeldLine[]; readonly others: readonly HeldLine[] } {
   const present = new Set(page.map(({ author }) => author));
   const hidden = store.mail
@@ -246,7 +308,7 @@ function withShares(
     .map(({ author }) => author)
     .filter((author) => !present.has(author))
     .slice(0, Math.floor(limit / 2));
-  if (hidden.length === 0 || !unread) return { kept: page, others: [] };
+  if (hidden.length === 0) return { kept: page, others: [] };
   const share = Math.floor(limit / 2 / hidden.length);
   const others = hidden.flatMap((from) =>
     linesOf(store, store.mail.after({ unread: true, from }, 0, share)),
@@ -269,16 +331,18 @@ function byDelivery(one: HeldLine, other: HeldLine): number {
   return (one.delivered ?? 0) - (other.delivered ?? 0);
 }
 
-function rowsOf(source: MessageSource, lines: readonly HeldLine[]): InboxRow[] {
+function rowsOf(source: Owing, lines: readonly HeldLine[]): InboxMessage[] {
   return lines.map((line) => {
-    const read = readHeld(source, line);
+    const read = readHeld(source.place.wireId, line);
     const _meta = {
       id: line.id,
+      place: placeJson(line),
       received_at: new Date(line.receivedMs).toISOString(),
-      tier: source.tierOf(line.author),
+      tier: tierOf(source, line.author),
       verified: read.signed !== undefined,
       thread: line.thread,
       priority: read.priority,
+      obligations: obligationViews(source, source.store.owed.ofLine(line.n)),
       read: !line.isUnread,
       after_gap: line.seq !== null && line.branch === null,
     };
@@ -287,20 +351,21 @@ function rowsOf(source: MessageSource, lines: readonly HeldLine[]): InboxRow[] {
   });
 }
 
-/** Corrections by the id of the message of the same author that they name. */
-function correctionsIn(source: MessageSource, lines: readonly HeldLine[]): Map<string, string[]> {
-  const corrections = new Map<string, string[]>();
-  for (const line of lines) {
-    if (line.type !== "correction") continue;
-    const corrected = readPlace(field(readHeld(source, line).body, "corrects"));
-    if (corrected?.author !== line.author) continue;
-    corrections.set(corrected.id, [...(corrections.get(corrected.id) ?? []), line.id]);
-  }
-  return corrections;
+/** The place that a correction names; undefined for other lines. Spec 1.7. */
+export function correctedBy({ place }: Pick<Known, "place">, line: HeldLine): Place | undefined {
+  if (line.type !== "correction") return undefined;
+  return readPlace(field(readHeld(place.wireId, line).body, "corrects"));
 }
 
-function messageOf(
-  source: MessageSource,
+/** Whether a line is shown to people and models: it is judged, and if refused its author is verified. */
+export function isShown(known: Owing, { author, type, verdict }: HeldLine): boolean {
+  if (isState(type) || verdict === null) return false;
+  return PASSED.has(verdict) || isVerified(tierOf(known, author));
+}
+
+/** A message of a thread or of what was searched for. */
+export function messageOf(
+  source: Owing,
   line: HeldLine,
   corrections: ReadonlyMap<string, readonly string[]>,
 ): HeldMessage {
@@ -311,8 +376,8 @@ function messageOf(
       id,
       place: placeJson(line),
       received_at: new Date(receivedMs).toISOString(),
-      tier: source.tierOf(author),
-      priority: readHeld(source, line).priority,
+      tier: tierOf(source, author),
+      priority: readHeld(source.place.wireId, line).priority,
       refused: verdict === null || PASSED.has(verdict) ? null : verdict,
       corrections: corrections.get(id) ?? [],
     },
@@ -325,7 +390,8 @@ function fieldsOf({ bytes }: HeldLine): MessageFields {
   return toPlain(parsed.value) as MessageFields;
 }
 
-function readHeld({ wireId }: MessageSource, { bytes }: HeldLine): ChainedLine | LooseLine {
+/** What a line that is held says. */
+export function readHeld(wireId: string, { bytes }: HeldLine): ChainedLine | LooseLine {
   const read = readLine(bytes, wireId);
   if (!read.ok) throw new Error(`a line that is held is ${read.problem.reason}`);
   return read.line;

@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { Cadences, Domains } from "../../protocol/env.ts";
 import {
   readPinned,
   readSettings,
@@ -37,7 +36,7 @@ import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
 import { rosterProblems } from "../../wire/handle.ts";
-import { makeLayout, type Layout } from "../../wire/layout.ts";
+import type { PinnedRoster } from "../../protocol/asks/roster.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { requireDocument } from "./schema-checks.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
@@ -65,9 +64,8 @@ export interface AgentConfig {
   readonly nextIsUrgent: boolean;
   readonly config: WireConfig;
   readonly tiers: HeartbeatTiers;
-  readonly layout: Layout;
-  readonly domains: Domains;
-  readonly cadences: Cadences;
+  /** The first members of the epoch. Spec 3.11. */
+  readonly pinned: PinnedRoster;
   readonly settings: AgentSettings;
   /** The private store, with our own key in it at TRUSTED. */
   readonly store: TrustStore;
@@ -83,9 +81,11 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   preparePrivateFolders(disk, paths);
   const identity = loadSigningIdentity(disk, paths);
   const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
+  const hasJoined = readPinned(disk, paths, "config") !== undefined;
   const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
   const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request));
-  const layout = layoutOf(config, request, settings);
+  const pinnedRoster = pinnedRosterOf(config, request, settings);
+  if (!hasJoined) requireInRoster(pinnedRoster, request.handle);
   // An identity that turns out not to be on this wire has not joined it.
   rememberWire(disk, paths, config.wireId);
   return {
@@ -97,21 +97,24 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
     nextIsUrgent: isNextUrgent(disk, paths),
     config,
     tiers,
-    layout,
-    domains: config.domains,
-    cadences: tiers.cadencesMs,
+    pinned: pinnedRoster,
     settings,
     store: storeOf(disk, paths, identity),
   };
 }
 
-/** The same with its pins and keys as they are now. */
-export function withTrustReread(disk: Disk, place: AgentConfig): AgentConfig {
-  const { paths } = place;
+/** What the operator and rotations change while a daemon runs. */
+export type TrustAndKeys = Pick<
+  AgentConfig,
+  "identity" | "nextIdentity" | "nextIsUrgent" | "store"
+>;
+
+/** Our keys, and the private store with them in it. @throws StorageError */
+export function readTrustAndKeys(disk: Disk, paths: AgentPaths): TrustAndKeys {
   const identity = loadSigningIdentity(disk, paths);
   const nextIdentity = loadNextIdentity(disk, paths);
   const nextIsUrgent = isNextUrgent(disk, paths);
-  return { ...place, identity, nextIdentity, nextIsUrgent, store: storeOf(disk, paths, identity) };
+  return { identity, nextIdentity, nextIsUrgent, store: storeOf(disk, paths, identity) };
 }
 
 /**
@@ -177,28 +180,35 @@ function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
   throw new DeaddropError("config", parsed.detail, { hint: `correct ${path}, then start again` });
 }
 
-/** The logs of the wire, from its roster or from the peers that are named. Spec 1.1. */
-export function layoutOf(
+/** The first members, from the configuration or from the peers that are named. Spec 1.1. */
+function pinnedRosterOf(
   config: WireConfig,
   request: PlaceRequest,
   settings: AgentSettings,
-): Layout {
+): PinnedRoster {
   const named = [...(request.peers ?? []), ...settings.peers];
   const roster =
     config.roster.length > 0 ? config.roster : [...new Set([request.handle, ...named])];
   const problems = rosterProblems(roster);
   if (problems.length > 0) throw new DeaddropError("config", problems.join("\n"));
-  if (!roster.includes(request.handle)) {
-    throw new DeaddropError("config", `"${request.handle}" is not in the wire's roster`, {
-      hint: `the roster is ${roster.join(", ")}; use one of these handles with --as`,
-    });
-  }
   if (roster.length < 2) {
     throw new DeaddropError("config", "the wire names no peers", {
       hint: "say who is on it: --peer <handle>, once for each",
     });
   }
-  return makeLayout(config.layout, roster, config.left, config.closedLogs);
+  const unchained = new Set(config.unchained);
+  return {
+    roster: new Map(roster.map((handle) => [handle, !unchained.has(handle)])),
+    epoch: config.rosterEpoch,
+  };
+}
+
+/** Members that others have let in later join first; who is one follows from lines. Spec 3.11. */
+function requireInRoster({ roster }: PinnedRoster, handle: string): void {
+  if (roster.has(handle)) return;
+  throw new DeaddropError("config", `"${handle}" is not in the wire's roster`, {
+    hint: `the roster is ${[...roster.keys()].join(", ")}; use one of these handles with --as`,
+  });
 }
 
 /**

@@ -38,11 +38,12 @@ export function pendingPolicy(disk: Disk, place: AgentConfig): PendingPolicy {
 
 /** In what the new policy is weaker than the defaults and the held one is not. */
 function newWeaknesses(
-  { config, layout, handle }: AgentConfig,
+  { config, pinned, handle }: AgentConfig,
   next: WireConfig,
 ): readonly string[] {
-  const held = weaknesses(config, layout.roster, [handle]).map(({ detail }) => detail);
-  const roster = [...new Set([...layout.roster, ...next.roster])];
+  const pinnedHandles = [...pinned.roster.keys()];
+  const held = weaknesses(config, pinnedHandles, [handle]).map(({ detail }) => detail);
+  const roster = [...new Set([...pinnedHandles, ...next.roster])];
   const isTold = isLooser(config.signing, next.signing);
   return weaknesses(next, roster, [handle])
     .filter(({ kind, detail }) => !held.includes(detail) && !(isTold && kind === "unsigned"))

@@ -5,8 +5,6 @@ import { DeaddropError } from "../../api/errors.ts";
 export interface AgentSettings {
   /** Replace the roster on wires that declare none. Spec 1.1. */
   readonly peers: readonly string[];
-  /** Heartbeats are written to the inbox too. Spec 2.4. */
-  readonly includeHeartbeats: boolean;
   /** Whether beats tell what the agent last did. Spec 3.1. */
   readonly showLastAction: boolean;
   /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
@@ -15,9 +13,7 @@ export interface AgentSettings {
   readonly wake: WakeSettings;
   /** A guard of git that cannot decide blocks. Spec 3.6. */
   readonly guardStrict: boolean;
-  /** The daemon applies a change of members that its own agent has acked. Spec 3.11. */
-  readonly membersByAck: boolean;
-  /** The daemon archives a year when it is over. Spec 3.10. */
+  /** The daemon archives a year when it is over. Spec 1.10. */
   readonly archiveAtYearEnd: boolean;
   /** The daemon audits the wire each night. Spec 4.2. */
   readonly nightlyAudit: boolean;
@@ -54,13 +50,11 @@ const MAX_ARGUMENT_LENGTH = 4_096;
 
 export const DEFAULT_SETTINGS: AgentSettings = {
   peers: [],
-  includeHeartbeats: false,
   showLastAction: true,
   keyGraceHours: 24,
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
   wake: { perPeer: 16, perThread: 12, inAll: 24, quiet: "" },
   guardStrict: false,
-  membersByAck: false,
   archiveAtYearEnd: true,
   nightlyAudit: true,
 };
@@ -96,7 +90,6 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
   }
   return {
     peers: peers as string[],
-    includeHeartbeats: flag("inbox.include_heartbeats", DEFAULT_SETTINGS.includeHeartbeats),
     showLastAction: flag("heartbeat.show_last_action", DEFAULT_SETTINGS.showLastAction),
     keyGraceHours: count("keys.grace_hours", DEFAULT_SETTINGS.keyGraceHours, 0, MAX_GRACE_HOURS),
     hooks: {
@@ -114,7 +107,6 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
       quiet,
     },
     guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
-    membersByAck: flag("members.by_ack", DEFAULT_SETTINGS.membersByAck),
     archiveAtYearEnd: flag("archive.at_year_end", DEFAULT_SETTINGS.archiveAtYearEnd),
     nightlyAudit: flag("audit.nightly", DEFAULT_SETTINGS.nightlyAudit),
   };

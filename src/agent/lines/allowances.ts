@@ -16,7 +16,7 @@ export interface Charges {
   readonly again: Charge;
 }
 
-/** Of one owner on a UTC day, over all its carriers. Spec of the next wire, 2.4. */
+/** Of one owner on a UTC day, over all its carriers. Spec 2.4. */
 const A_DAY = {
   taken: { bytes: 64 * 1024 * 1024, lines: 200_000 },
   junk: { bytes: 8 * 1024 * 1024, lines: 20_000 },
@@ -48,7 +48,7 @@ interface Bucket {
 
 /**
  * What authors and owners of carriers may make us spend: a token bucket for each author, and what an owner's
- * files may cost a day. It is kept in memory: a restart begins anew. Spec of the next wire, 2.4.
+ * files may cost a day. It is kept in memory: a restart begins anew. Spec 2.4.
  */
 export class Allowances {
   readonly #owners = new Map<string, Owner>();

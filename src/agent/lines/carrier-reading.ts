@@ -1,12 +1,15 @@
 import type { ListedCarrier, Transport } from "../../carriers/carrier.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { Store, StoreWriter } from "../../store/store.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 import type { Allowances, Charge, Moment } from "./allowances.ts";
 import type { Intake, Judging, Taken } from "./intake.ts";
 
 /** What the reading of carriers needs, at each call. */
 export interface ReadingNow {
   readonly by: Judging;
+  /** Potential carrier owners; an owner without a carrier counts as completely read. */
+  readonly handles: readonly string[];
   now(): Moment;
   /** Runs within the transaction that took lines in: what follows from them. */
   fold(into: StoreWriter, taken: Taken): void;
@@ -14,26 +17,53 @@ export interface ReadingNow {
   nextTurn(): Promise<void>;
 }
 
+/** A line that was passed over in a carrier. */
+export type SkippedIn = Taken["skipped"][number] & { readonly carrier: string };
+
+/**
+ * Why lines that are there stay in their carrier.
+ * - `rate`: their author has no token. `allowance`: their owner has used up the day.
+ * - `obstructed`: in its place is nothing that we may read. `storage`: our disk does not take it.
+ */
+export interface Stop {
+  readonly because: "rate" | "allowance" | "obstructed" | "storage";
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
 /** What one pass over the carriers has found. */
 export interface Pass {
   /** More can be read at once. */
   readonly hasMore: boolean;
+  /** Part of the initial scan; the next pass judges its lines. */
+  readonly isFirstReading: boolean;
   /** Carriers that cannot be read, by transport and name. */
   readonly troubles: ReadonlyMap<string, StorageError>;
   /** What was passed over, by the owner of the carrier. */
-  readonly skipped: ReadonlyMap<string, Taken["skipped"]>;
+  readonly skipped: ReadonlyMap<string, readonly SkippedIn[]>;
+  /** How much of what was written since the first reading proves nothing, by the owner of the carrier. */
+  readonly junk: ReadonlyMap<string, Charge>;
+  /** Carriers that have lost lines, by name, and whose they are. */
+  readonly shorter: ReadonlyMap<string, string>;
+  /** Owners of whom something that is there is not read, and why. */
+  readonly stops: ReadonlyMap<string, Stop>;
   /** Lines with our name that our mark does not know. */
   readonly foreign: Taken["foreign"];
 }
 
+const NOTHING: Charge = { bytes: 0, lines: 0 };
+/** A carrier that has become shorter so soon after an archived part of its owner came has lost nothing. */
+const ARCHIVED_MS = 10 * MINUTE_MS;
 /** A pass ends after so long, so that other work goes on. */
 const PASS_MS = 50;
+/** Lines outside of carriers that one transaction takes in. */
+const PORTION = 256;
 /** `meta`: the first reading of the wire has ended. */
 const BEGUN = "first_reading_ended";
 
 /**
  * Reads the carriers of all transports in turn, a portion of each, and takes their lines in. Cursors move in the
- * transaction that holds the lines. Spec of the next wire, 1.9, 4.1.
+ * transaction that holds the lines. Spec 1.9, 4.1.
  */
 export class CarrierReading {
   readonly #store: Store;
@@ -41,6 +71,12 @@ export class CarrierReading {
   readonly #allowances: Allowances;
   /** For each owner: everything of it was read as of then. Wall ms. */
   readonly #knownMs = new Map<string, number>();
+  /** The same of carriers that are fetched, as of the last pass that read them to their end. */
+  readonly #fetchedMs = new Map<string, number>();
+  /** Archived parts that were listed, and when the last one of an owner came: monotonic ms. */
+  readonly #parts = new Set<string>();
+  readonly #archivedMs = new Map<string, number>();
+  #stops: ReadonlyMap<string, Stop> = new Map();
   #turn = 0;
 
   constructor(store: Store, intake: Intake, allowances: Allowances) {
@@ -59,15 +95,28 @@ export class CarrierReading {
     return this.#knownMs.get(owner);
   }
 
+  /**
+   * When the last fetch began that did not bring what the running pass finds of an owner: wall ms. Undefined: none
+   * of its carriers is fetched. Spec 3.2.1.
+   */
+  lackedMs(owner: string): number | undefined {
+    return this.#fetchedMs.get(owner);
+  }
+
   async pass(transports: readonly Transport[], at: ReadingNow): Promise<Pass> {
     const { wallMs, monoMs: beganMs } = at.now();
     const carriers = transports.flatMap((transport) =>
       transport.list().map((carrier) => ({ transport, carrier })),
     );
-    const result = new PassResult();
+    this.#noteParts(
+      carriers.map(({ carrier }) => carrier),
+      at.now(),
+    );
+    const result = new PassResult(this.#stops, { nowMs: wallMs, isFirstReading: !this.isLive });
     // A fetch may end while we read: what it brought is read by the next pass.
+    const owners = [at.by.self, ...at.handles, ...carriers.map(({ carrier }) => carrier.owner)];
     const known = new Map(
-      carriers.map(({ carrier: { owner } }) => [
+      owners.map((owner) => [
         owner,
         transports.map((transport) => transport.knownMs(owner, wallMs)),
       ]),
@@ -85,13 +134,24 @@ export class CarrierReading {
       await this.#readOne(each.transport, each.carrier, at, result);
     }
     await this.#settle(at, result);
+    this.#stops = result.stops;
     for (const [owner, asOf] of known) {
       const isKnown = !result.left.has(owner) && asOf.every((ms) => ms !== undefined);
-      if (isKnown) this.#knownMs.set(owner, Math.min(...asOf));
-      else this.#knownMs.delete(owner);
+      if (!isKnown) {
+        this.#knownMs.delete(owner);
+        continue;
+      }
+      this.#knownMs.set(owner, Math.min(...asOf));
+      // What stands in a folder is known as of now.
+      const fetched = asOf.filter((ms) => ms < wallMs);
+      if (fetched.length > 0) this.#fetchedMs.set(owner, Math.min(...fetched));
     }
-    if (!result.hasMore && result.left.size === 0 && !this.isLive)
+    // An unreadable carrier must not block the lines of other authors.
+    if (!result.hasMore && !this.isLive && transports.every(isReadable)) {
       this.#store.write((into) => into.setMeta(BEGUN, new Date(wallMs).toISOString()));
+      // Lines are judged from here on: those of the first reading by the next pass.
+      result.hasMore = true;
+    }
     return result;
   }
 
@@ -105,15 +165,39 @@ export class CarrierReading {
     const key = `${transport.kind} ${name}`;
     const { isLive } = this;
     const budget = this.#allowances.budget(owner, isLive, at.now());
-    if (budget === undefined) return result.leave([owner]);
+    if (budget === undefined)
+      return result.stop(
+        owner,
+        "allowance",
+        `${owner} has used up what we read of one agent in a day`,
+      );
     const cursor = this.#store.cursor(key);
     try {
       const read = transport.read(carrier, cursor, budget);
+      const isListed = transport.knownMs(owner, at.now().wallMs) !== undefined;
+      // The missing lines may be in an archived part, and the archive cannot be listed now.
+      if (read.isShorter === true && !isListed)
+        return result.stop(
+          owner,
+          "storage",
+          `the archive that may hold the rest of ${name} cannot be listed`,
+        );
+      if (read.isShorter === true && !this.#wasArchived(owner, at.now()))
+        result.shorter.set(name, owner);
+      if (read.isObstructed === true)
+        result.stop(owner, "obstructed", `${name} is no regular file that we may read`);
+      const { chains } = this.#store;
+      if (read.isAgain) this.#store.write(() => chains.dropCarried(owner));
       if (read.lines.length === 0 && read.oversized === 0) {
         const { cursor: next } = read;
         if (next !== undefined && next !== cursor)
           this.#store.write((into) => into.setCursor(key, next));
-        return;
+        const junk = { bytes: read.passed ?? 0, lines: 0 };
+        if (isLive)
+          this.#allowances.charge(owner, { taken: NOTHING, junk, again: NOTHING }, at.now());
+        if (!read.hasMore) return;
+        result.more(owner);
+        return await at.nextTurn();
       }
       const lines = [...read.lines, ...Array<undefined>(read.oversized).fill(undefined)];
       const checked = await this.#intake.check(lines, at.by);
@@ -125,26 +209,50 @@ export class CarrierReading {
       const taken = this.#store.write((into) => {
         const found = this.#intake.take(into, checked, source, at.by, wallMs);
         at.fold(into, found);
+        chains.noteCarried(owner, lastNumber(owner, checked));
         if (!found.isFull && read.cursor !== undefined) into.setCursor(key, read.cursor);
         for (const author of found.left)
           this.#store.leftovers.add({ carrier: key, author, reason: this.#known(author, at.by) });
         return found;
       });
-      this.#charge(owner, checked, taken, at);
-      result.add(owner, taken);
-      if (taken.isFull) result.leave([owner]);
+      if (isLive) this.#charge(owner, checked, taken, at);
+      result.add(owner, taken, { isLive, name });
+      if (taken.isFull)
+        result.stop(owner, "rate", `more lines than ${at.by.limits.rateLimitMsgPerMin} a minute`);
       else if (read.hasMore) result.more(owner);
       await at.nextTurn();
     } catch (error) {
       if (!(error instanceof StorageError) || error.path === this.#store.path) throw error;
       result.troubles.set(key, error);
-      result.leave([owner]);
+      result.stop(owner, "storage", error.message);
     }
+  }
+
+  /** Takes in lines of an owner that are in no carrier. */
+  async takeLines(owner: string, lines: readonly Uint8Array[], at: ReadingNow): Promise<void> {
+    for (let from = 0; from < lines.length; from += PORTION) {
+      const checked = await this.#intake.check(lines.slice(from, from + PORTION), at.by);
+      this.#store.write((into) => {
+        const source = { owner, isLive: this.isLive };
+        at.fold(into, this.#intake.take(into, checked, source, at.by, at.now().wallMs));
+      });
+    }
+  }
+
+  /** The carriers of an owner are read from their beginning. */
+  dropCursors(transports: readonly Transport[], owner: string): void {
+    const carriers = transports.flatMap((transport) =>
+      transport.list().map((carrier) => ({ ...carrier, kind: transport.kind })),
+    );
+    this.#store.write((into) => {
+      for (const { kind, name, owner: writer } of carriers)
+        if (writer === owner) into.dropCursor(`${kind} ${name}`);
+    });
   }
 
   /**
    * Carriers with lines that found no room, and that may be proven by now: they are read from their beginning,
-   * once for each reason. Spec of the next wire, 1.9.
+   * once for each reason. Spec 1.9.
    */
   #readAgain(by: Judging): void {
     const { leftovers } = this.#store;
@@ -190,6 +298,19 @@ export class CarrierReading {
     result.hasMore ||= taken.hasMore;
   }
 
+  /** Whether an archived part of its carriers may just have come: then a file is shorter, and nothing is lost. */
+  #wasArchived(owner: string, { monoMs }: Moment): boolean {
+    return (this.#archivedMs.get(owner) ?? -Infinity) > monoMs - ARCHIVED_MS;
+  }
+
+  #noteParts(carriers: readonly ListedCarrier[], { monoMs }: Moment): void {
+    for (const { name, owner } of carriers) {
+      if (!name.startsWith("archive/") || this.#parts.has(name)) continue;
+      this.#parts.add(name);
+      this.#archivedMs.set(owner, monoMs);
+    }
+  }
+
   #mayTake(author: string, type: string, at: ReadingNow): boolean {
     const { tier } = at.by.believed(author);
     const rate = { perMinute: at.by.limits.rateLimitMsgPerMin, monoMs: at.now().monoMs };
@@ -211,19 +332,63 @@ export class CarrierReading {
   }
 }
 
+/** What a place of the wire has was brought here, or cannot be brought now. */
+function isReadable(transport: Transport): boolean {
+  const { fetchedMs, problem } = transport.health();
+  return fetchedMs !== undefined || problem !== undefined;
+}
+
+/** The largest number of the lines of an author; 0: none has one. */
+function lastNumber(author: string, checked: Awaited<ReturnType<Intake["check"]>>): number {
+  const seqs = checked.map(({ read }) =>
+    read.ok && read.line.author === author ? (read.line.seq ?? 0) : 0,
+  );
+  return Math.max(0, ...seqs);
+}
+
 class PassResult implements Pass {
   hasMore = false;
   readonly troubles = new Map<string, StorageError>();
-  readonly skipped = new Map<string, Taken["skipped"]>();
+  readonly junk = new Map<string, Charge>();
+  readonly shorter = new Map<string, string>();
+  readonly skipped = new Map<string, readonly SkippedIn[]>();
+  readonly stops = new Map<string, Stop>();
   readonly foreign: Taken["foreign"][number][] = [];
   /** Owners of whom not everything was read. */
   readonly left = new Set<string>();
+  readonly isFirstReading: boolean;
+  readonly #before: ReadonlyMap<string, Stop>;
+  readonly #nowMs: number;
 
-  add(owner: string, { skipped, foreign, hasMore }: Taken): void {
-    if (skipped.length > 0)
-      this.skipped.set(owner, [...(this.skipped.get(owner) ?? []), ...skipped]);
+  /** @param before stops of the pass before */
+  constructor(
+    before: ReadonlyMap<string, Stop>,
+    { nowMs, isFirstReading }: { readonly nowMs: number; readonly isFirstReading: boolean },
+  ) {
+    this.#before = before;
+    this.#nowMs = nowMs;
+    this.isFirstReading = isFirstReading;
+  }
+
+  add(
+    owner: string,
+    { skipped, junk, foreign, hasMore }: Taken,
+    { isLive, name }: { readonly isLive: boolean; readonly name: string },
+  ): void {
+    const { bytes, lines } = this.junk.get(owner) ?? { bytes: 0, lines: 0 };
+    if (isLive && skipped.length > 0)
+      this.junk.set(owner, { bytes: bytes + junk.bytes, lines: lines + skipped.length });
+    const found = skipped.map((each) => ({ ...each, carrier: name }));
+    if (found.length > 0) this.skipped.set(owner, [...(this.skipped.get(owner) ?? []), ...found]);
     this.foreign.push(...foreign);
     this.hasMore ||= hasMore;
+  }
+
+  stop(owner: string, because: Stop["because"], detail: string): void {
+    const before = this.#before.get(owner);
+    const sinceMs = before?.because === because ? before.sinceMs : this.#nowMs;
+    this.stops.set(owner, { because, detail, sinceMs });
+    this.leave([owner]);
   }
 
   leave(owners: readonly string[]): void {

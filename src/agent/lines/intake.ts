@@ -1,6 +1,6 @@
 import type { SigningPolicy } from "../../trust/policy/config.ts";
 import { mayBeUnsigned } from "../../trust/policy/config.ts";
-import type { Tier } from "../../trust/tiers.ts";
+import { isState, type Tier } from "../../trust/tiers.ts";
 import {
   readLine,
   type ChainedLine,
@@ -22,10 +22,10 @@ import type { Mark } from "./mark.ts";
 import { MAX_LINE_BYTES, type Limits } from "../../wire/limits.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
 import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
-import type { ChainPlace } from "../../wire/places.ts";
+import type { ChainPlace, Place } from "../../wire/places.ts";
 import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
 
-/** What the operator believes of one key. Spec of the next wire, 2.1. */
+/** What the operator believes of one key. Spec 2.1. */
 export interface PinnedKey {
   readonly keyId: string;
   readonly key: Uint8Array;
@@ -55,7 +55,8 @@ export interface Judging {
   readonly signing: SigningPolicy;
   readonly limits: Limits;
   believed(author: string): Believed;
-  isMember(author: string): boolean;
+  /** `line`: one of its chain that is judged, which is left out of the roster with all that descends from it. */
+  isMember(author: string, line?: Place): boolean;
   /** Nothing is judged before the first reading has ended: who is a member then decides. */
   readonly isFirstReading: boolean;
   /** Our last line, as it stands beside our key; undefined: the key has none. */
@@ -78,6 +79,8 @@ export interface Source {
 interface Checked {
   readonly read: ReturnType<typeof readLine>;
   readonly isValid: boolean | undefined;
+  /** Undefined when it is too long. */
+  readonly line: Uint8Array | undefined;
   /** How long it is. */
   readonly bytes: number;
 }
@@ -108,12 +111,21 @@ type Waits = Extract<Verdict, { readonly is: "waits" }>["for"];
 /** How a line of a chain came to be held. */
 type Arrival = Pick<WaitingLine, "receivedMs" | "isLive" | "isVerified">;
 
+/** A line that proves nothing about anybody. */
+export interface Skipped extends Problem {
+  /** Its beginning; empty for one that is too long. */
+  readonly line: Uint8Array;
+}
+
 /** What was taken in. */
 export interface Taken {
   /** New lines in the order in which the state follows from them: `n` of each. */
   readonly lines: readonly number[];
+  /** Lines that were taken in before, beats excepted: those that are linked, and those that are judged, only now. */
+  readonly linked: readonly number[];
+  readonly judged: readonly number[];
   /** Lines that prove nothing about anybody, by reason. */
-  readonly skipped: readonly Problem[];
+  readonly skipped: readonly Skipped[];
   /** What is charged to the owner of the carrier for what is new, and for what is not authentic. */
   readonly taken: Charge;
   readonly junk: Charge;
@@ -131,17 +143,20 @@ export interface Taken {
 const GAP_WAIT_MS = 10 * 60_000;
 /** So many lines that are no JSON are charged as one. */
 const JUNK_SHARE = 1 / 16;
+/** Of a line that is skipped, so much is kept for people. */
+const MOST_SKIPPED_BYTES = 4 * 1024;
 /** So many signatures that were not valid are remembered. */
 const MOST_TRIED = 65_536;
 /** Of lines behind a gap, and of lines that are judged, in one transaction. */
 const PORTION = 1_000;
+/** Of lines of one author that are in no chain or behind a gap, and have no verdict yet. */
+const UNLINKED = 256;
 /** Closes of asks that are judged in one transaction: one that names many agents costs some milliseconds. */
 const MOST_JUDGED = 256;
 
 /**
  * Takes lines out of carriers into the store: finds out whose they are, links them to their chains, and judges
- * which are mail. Whatever the order, the carriers and the copies, the same lines are held in the end. Spec of
- * the next wire, 1.6, 1.8, 1.9, 2.4.
+ * which are mail. Whatever the order, the carriers and the copies, the same lines are held in the end. Spec 1.6, 1.8, 1.9, 2.4.
  */
 export class Intake {
   readonly #store: Store;
@@ -172,7 +187,7 @@ export class Intake {
     const verdicts = await this.#verifyAll(asked);
     const isValid = new Map(asked.map(({ at }, index) => [at, verdicts[index]]));
     return read.map((each, at) => ({
-      ...{ read: each, isValid: isValid.get(at) },
+      ...{ read: each, isValid: isValid.get(at), line: lines[at] },
       bytes: lines[at]?.length ?? MAX_LINE_BYTES,
     }));
   }
@@ -187,11 +202,11 @@ export class Intake {
   ): Taken {
     const taking = new Taking(this.#store, into, by, nowMs);
     const unproven: { readonly line: ChainedLine; readonly isValid: boolean | undefined }[] = [];
-    for (const { read, isValid, bytes } of checked) {
+    for (const { read, isValid, bytes, line } of checked) {
       // Only what its author has written costs that author a token.
       const isTheirs = isValid === true || (read.ok && read.line.signed === undefined);
       if (read.ok && isTheirs && !taking.mayTake(read.line, source)) continue;
-      if (!read.ok) taking.skip(read.problem, bytes);
+      if (!read.ok) taking.skip(read.problem, line, bytes);
       else if (read.line.seq === null) taking.takeLoose(read.line, isValid, source);
       else if (isValid === true) taking.takeChained(read.line, isValid, source);
       else unproven.push({ line: read.line, isValid });
@@ -267,8 +282,10 @@ class Taking {
   readonly #into: StoreWriter;
   readonly #by: Judging;
   readonly #nowMs: number;
-  readonly #lines: number[] = [];
-  readonly #skipped: Problem[] = [];
+  readonly #lines = new Set<number>();
+  readonly #linked: number[] = [];
+  readonly #judged: number[] = [];
+  readonly #skipped: Skipped[] = [];
   /** Lines that were taken in, as they were read and held. */
   readonly #read = new Map<number, { readonly line: AnyLine; readonly held: JudgedLine }>();
   readonly #touched = new Map<string, ChainPlace[]>();
@@ -293,8 +310,11 @@ class Taking {
     this.#nowMs = nowMs;
   }
 
-  skip(problem: Problem, bytes: number): void {
-    this.#skipped.push(problem);
+  skip(problem: Problem, line: Uint8Array | undefined, bytes = line?.length ?? 0): void {
+    this.#skipped.push({
+      ...problem,
+      line: (line ?? new Uint8Array()).slice(0, MOST_SKIPPED_BYTES),
+    });
     // Text that is no JSON at all costs little.
     const share = problem.reason === "malformed" ? JUNK_SHARE : 1;
     this.#junk = { bytes: this.#junk.bytes + bytes, lines: this.#junk.lines + share };
@@ -332,7 +352,7 @@ class Taking {
     if (problem !== undefined) {
       // A key that is pinned later makes it one to be taken.
       if (problem.reason === "untrusted_key" && this.#by.isMember(author)) this.#left.add(author);
-      return this.skip(problem, line.bytes.length);
+      return this.skip(problem, line.bytes);
     }
     const isOurAgents = author === this.#by.self;
     const receivedMs = this.#receivedMs(line, isLive);
@@ -364,10 +384,7 @@ class Taking {
     if (isValid === false) return this.#skipUnproven(line, "invalid_signature", key, isLive);
     if (isValid === undefined) return this.#skipUnproven(line, "untrusted_key", key, isLive);
     if (!line.isOfWire)
-      return this.skip(
-        { reason: "wrong_wire", detail: "the line is of another wire" },
-        line.bytes.length,
-      );
+      return this.skip({ reason: "wrong_wire", detail: "the line is of another wire" }, line.bytes);
     this.#proven(line, isLive, true);
   }
 
@@ -420,7 +437,8 @@ class Taking {
     const isMailLeft = this.#judgeAll();
     const hasMore = !this.#judgeAsks() || isMailLeft || this.#hasMore;
     return {
-      ...{ lines: this.#lines, skipped: this.#skipped, foreign: this.#foreign },
+      ...{ lines: [...this.#lines], linked: this.#linked, judged: this.#judged },
+      ...{ skipped: this.#skipped, foreign: this.#foreign },
       ...{ taken: this.#taken, junk: this.#junk },
       ...{ left: [...this.#left], isFull: this.#isFull, hasMore },
     };
@@ -450,7 +468,7 @@ class Taking {
     const { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified } = added;
     const known = { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified };
     this.#read.set(n, { line, held: { n, ...known, branch: null, aside: null } });
-    this.#lines.push(n);
+    this.#lines.add(n);
     const { bytes, lines } = this.#taken;
     this.#taken = { bytes: bytes + line.bytes.length, lines: lines + 1 };
   }
@@ -495,7 +513,7 @@ class Taking {
     const isKnown =
       this.#by.isMember(line.author) || this.#by.believed(line.author).keys.length > 0;
     if (!line.isOfWire || !isKnown) {
-      this.skip({ reason, detail: key }, line.bytes.length);
+      this.skip({ reason, detail: key }, line.bytes);
       return;
     }
     if (this.#store.chains.isFollowed(line)) return this.#proven(line, isLive, false);
@@ -503,7 +521,7 @@ class Taking {
       !this.#store.chains.wait(this.#waiting(line, isLive, { isProven: false, isVerified: false }))
     )
       this.#left.add(line.author);
-    this.skip({ reason, detail: key }, line.bytes.length);
+    this.skip({ reason, detail: key }, line.bytes);
   }
 
   #waiting(
@@ -521,7 +539,9 @@ class Taking {
   #proven(line: ChainedLine, isLive: boolean, isVerified: boolean): void {
     const { chains } = this.#store;
     if (line.author === this.#by.self && !this.#isMarked(line)) {
-      this.#foreign.push(line);
+      // What a key of ours signs that we have revoked says nothing about the one in use.
+      const isRevoked = isVerified && chains.isStruckKey(line.author, line.signed.keyId);
+      if (!isRevoked) this.#foreign.push(line);
       return;
     }
     if (this.#isLinkable(line)) {
@@ -533,7 +553,9 @@ class Taking {
       const { bytes, signed } = line;
       this.#markProven(line, isVerified ? { bytes, keyId: signed.keyId } : undefined);
       this.#linkWaiting(line.author);
-    } else this.#isFull = true;
+    }
+    // It is read again when the gap is filled; what is behind it in the carrier does not wait for that.
+    else this.#left.add(line.author);
   }
 
   /** Nothing that our key has signed behind our mark is adopted: it may be a thief's. */
@@ -560,7 +582,7 @@ class Taking {
     }
   }
 
-  /** An authentic line that names a key makes what this signs authentic. Spec of the next wire, 1.6, 2.5. */
+  /** An authentic line that names a key makes what this signs authentic. Spec 1.6, 2.5. */
   #nameKey({ author, type, body }: ChainedLine): void {
     if (type !== "proposal" || textField(body, "action") !== "add_key") return;
     const id = textField(body, "key_id");
@@ -581,6 +603,7 @@ class Taking {
   /** Returns the lines that are linked by this. */
   #holdAlone(line: ChainedLine, arrival: Arrival, end?: ChainEnd): ChainPlace[] {
     const { receivedMs, isLive, isVerified } = arrival;
+    if (end === undefined && this.#isBranchTooMany(line, isVerified)) return [];
     const isOurs = line.author !== this.#by.self && isFor(line.to ?? ["*"], this.#by.self);
     const added = { ...newLine(line, { isOurs, isVerified }), receivedMs, isLive, end };
     const { n, linked } = this.#into.hold(added);
@@ -588,13 +611,23 @@ class Taking {
     const places = linked.flatMap((each): ChainPlace[] => {
       if (each === n) return [line];
       const held = this.#store.line(each);
-      return held === undefined || held.seq === null ? [] : [{ ...held, seq: held.seq }];
+      if (held === undefined || held.seq === null) return [];
+      if (!this.#lines.has(each) && held.type !== "heartbeat") this.#linked.push(each);
+      return [{ ...held, seq: held.seq }];
     });
     this.#added(n, line, added);
     if (textField(line.body, "revokes") !== undefined && line.type === "correction")
       this.#noteRevocation(line.author, n);
     this.#touch(line.author, linked.length === 0 ? [line] : places);
     return places;
+  }
+
+  #isBranchTooMany(line: ChainedLine, isVerified: boolean): boolean {
+    const { author, signed } = line;
+    if (author === this.#by.self) return false;
+    const pinned = this.#by.believed(author).keys.flatMap((key) => (key.isActive ? key.keyId : []));
+    const key = pinned.find((each) => isVerified && each === signed.keyId);
+    return this.#store.chains.isBranchTooMany(line, key, pinned);
   }
 
   #noteRevocation(author: string, n: number): void {
@@ -642,7 +675,7 @@ class Taking {
 
   /**
    * Lines of an owner revoke a key while they are linked and believed: when they are not believed any more, as
-   * after a comparison of digits, they revoke nothing. Spec of the next wire, 2.5.
+   * after a comparison of digits, they revoke nothing. Spec 2.5.
    */
   #revoke(author: string): void {
     const { chains } = this.#store;
@@ -692,9 +725,31 @@ class Taking {
     }
     this.#touched.clear();
     if (this.#by.isFirstReading) return hasMore;
-    for (const line of this.#store.unjudged({ after: 0, limit: PORTION }))
-      this.#judge(line, this.#lineOf(line), chains.whole(line.author));
+    hasMore = this.#judgeUnlinked() || hasMore;
     this.#deliver();
+    return hasMore;
+  }
+
+  /** Lines in no chain, and behind a gap. What waits of one author keeps no other's from being judged. */
+  #judgeUnlinked(): boolean {
+    const { chains } = this.#store;
+    for (const n of this.#lines) {
+      // What says how its author is waits for nothing that other lines of its author wait for.
+      const held = this.#read.get(n);
+      const isNew = held?.held.seq === null && isState(held.line.type);
+      const line = isNew ? this.#store.line(n) : undefined;
+      if (line?.verdict === null) this.#judge(line, this.#lineOf(line), chains.whole(line.author));
+    }
+    let hasMore = false;
+    for (const author of this.#store.unjudgedAuthors()) {
+      const lines = this.#store.unjudged(author, UNLINKED);
+      let isJudged = false;
+      for (const line of lines) {
+        const waits = this.#judge(line, this.#lineOf(line), chains.whole(author));
+        isJudged ||= waits === undefined;
+      }
+      hasMore ||= isJudged && lines.length === UNLINKED;
+    }
     return hasMore;
   }
 
@@ -734,6 +789,8 @@ class Taking {
   /** What it waits for; undefined: it has its verdict. */
   #judge(held: JudgedLine, line: AnyLine, whole: Whole): Waits | undefined {
     const verdict = verdictOf(line, this.#circumstances(held, line, whole));
+    const isLate = verdict.is !== "waits" && !this.#lines.has(held.n);
+    if (isLate && line.type !== "heartbeat") this.#judged.push(held.n);
     this.#settleVerdict(held.n, verdict);
     return verdict.is === "waits" ? verdict.for : undefined;
   }
@@ -773,7 +830,7 @@ class Taking {
       ...{ self, limits, receivedMs, nowMs: this.#nowMs, isOurs, aside, isLive },
       tier: believed.isBlocked ? undefined : believed.tier,
       isBlocked: believed.isBlocked,
-      isMember: this.#by.isMember(author),
+      isMember: this.#by.isMember(author, held),
       isHeld: this.#isHeld(held, believed, whole),
       isBelieved: line.signed === undefined || this.#isBelieved(held, line, key),
       mayBeBelieved: seq !== null && !isOver,
@@ -786,7 +843,8 @@ class Taking {
       isFollowedInTime:
         isLive &&
         line.sentMs - skewMs > receivedMs &&
-        this.#store.isFollowedInTime(held, { skewMs, withinMs: SKEW_WAIT_MS }),
+        (this.#store.isDateAccepted(held.n) ||
+          this.#store.isFollowedInTime(held, { skewMs, withinMs: SKEW_WAIT_MS })),
     };
   }
 
@@ -801,7 +859,7 @@ class Taking {
     return !isGood;
   }
 
-  /** Spec of the next wire, 2.1. */
+  /** Spec 2.1. */
   #isBelieved(held: JudgedLine, line: AnyLine, key: PinnedKey | undefined): boolean {
     const { seq, author } = held;
     if (seq === null || line.seq === null)
@@ -835,18 +893,8 @@ class Taking {
   /** Whether a line behind that number, of the branch that is followed, is signed with a key that is pinned and active. */
   #isVouchedByBelieved(author: string, seq: number): boolean {
     const keys = this.#by.believed(author).keys.filter(({ isActive }) => isActive);
-    if (keys.length === 0) return false;
-    const { chains } = this.#store;
-    for (let after = seq; ;) {
-      const page = chains.followed(author, after, PORTION);
-      for (const n of page) {
-        const line = this.#store.line(n);
-        if (line === undefined) return false;
-        if (line.isVerified && keys.some(({ keyId: id }) => id === line.keyId)) return true;
-        after = line.seq ?? after;
-      }
-      if (page.length < PORTION) return false;
-    }
+    const ids = keys.map(({ keyId: id }) => id);
+    return this.#store.chains.lastSigned(author, ids) > seq;
   }
 
   #receivedMs(line: AnyLine, isLive: boolean, end?: ChainEnd): number {

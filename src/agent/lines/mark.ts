@@ -4,7 +4,7 @@ import { isJsonArray, parseObject } from "../../wire/json/json.ts";
 
 /**
  * Our last line, beside our key: `[seq, id]`, and `[0, null]` before the first. What our key has signed behind
- * it is not ours. Spec of the next wire, 1.6.
+ * it is not ours. Spec 1.6.
  */
 export interface Mark {
   readonly seq: number;

@@ -35,7 +35,7 @@ const FOREIGN = "foreign_line";
 
 /**
  * Our own chain: the store is the log. A line is signed, held and committed in one transaction, and published
- * from there. Spec of the next wire, 4.7.
+ * from there. Spec 4.7.
  */
 export class OwnLines {
   readonly #store: Store;
@@ -51,36 +51,47 @@ export class OwnLines {
     const { seq, fork } = this.#store.chains.whole(this.#self);
     if (fork !== null) return { is: "in use", at: fork };
     const foreign = this.#foreign();
-    if (foreign !== undefined) return { is: "in use", at: foreign.seq };
+    // A line adopted above the mark counts as foreign until the operator continues the chain from there.
+    if (foreign !== undefined && !(this.#isLinked(foreign) && foreign.seq <= mark.seq))
+      return { is: "in use", at: foreign.seq };
     if (seq < mark.seq) return { is: "behind", whole: seq, mark: mark.seq };
     const isOurs =
-      mark.id === null ||
-      this.#store.chains.stateOf({ author: this.#self, seq: mark.seq, id: mark.id }) === "linked";
+      mark.id === null || this.#isLinked({ author: this.#self, seq: mark.seq, id: mark.id });
     return isOurs ? { is: "ready" } : { is: "in use", at: mark.seq };
   }
 
-  /** Lines with our signature above the mark: until they are adopted, nothing is signed. Spec of the next wire, 1.6. */
+  /** Lines with our signature above the mark: until they are adopted, nothing is signed. Spec 1.6. */
   noteForeign(into: StoreWriter, places: readonly ChainPlace[]): void {
     const [first] = places;
-    if (first === undefined || this.#foreign() !== undefined) return;
+    const noted = this.#foreign();
+    if (first === undefined || (noted !== undefined && !this.#isLinked(noted))) return;
     into.setMeta(FOREIGN, JSON.stringify([first.seq, first.id]));
   }
 
-  #foreign(): ChainPlace | undefined {
-    const text = this.#store.meta(FOREIGN);
-    if (text === undefined) return undefined;
-    const [seq, id] = JSON.parse(text) as [number, string];
-    const place = { author: this.#self, seq, id };
-    return this.#store.chains.stateOf(place) === "linked" ? undefined : place;
+  /** The operator has decided about them. */
+  forgetForeign(into: StoreWriter): void {
+    if (this.#store.meta(FOREIGN) !== undefined) into.setMeta(FOREIGN, "");
   }
 
-  /** A place that a draft names and that is not held: nothing is signed that names one. Spec of the next wire, 1.6. */
+  /** The first foreign line on record, adopted or not. */
+  #foreign(): ChainPlace | undefined {
+    const text = this.#store.meta(FOREIGN) ?? "";
+    if (text === "") return undefined;
+    const [seq, id] = JSON.parse(text) as [number, string];
+    return { author: this.#self, seq, id };
+  }
+
+  #isLinked(place: ChainPlace): boolean {
+    return this.#store.chains.stateOf(place) === "linked";
+  }
+
+  /** A place that a draft names and that is not held: nothing is signed that names one. Spec 1.6. */
   unheldPlace({ body }: Draft): Place | undefined {
     return placesNamed(body)
       .map(({ place }) => place)
       .find(({ author, seq, id }) => {
         if (seq === null) return this.#store.lineAt({ author, seq, id }) === undefined;
-        return this.#store.chains.stateOf({ author, seq, id }) !== "linked";
+        return !this.#isLinked({ author, seq, id });
       });
   }
 

@@ -1,6 +1,5 @@
 import { hrtime } from "node:process";
 import { setImmediate } from "node:timers/promises";
-import type { Now } from "../../protocol/env.ts";
 
 /**
  * The readings of time that the daemon needs, and its pauses. Wall time stamps lines and receipts; monotonic
@@ -15,11 +14,6 @@ export interface Clock {
   monoMs(): number;
   /** Resolves when the other work of this process has had its turn. */
   nextTurn(): Promise<void>;
-}
-
-/** What the protocol is told of the time. */
-export function nowOf(clock: Clock): Now {
-  return { wallMs: clock.wallMs(), monoMs: clock.monoMs() };
 }
 
 export const systemClock: Clock = {

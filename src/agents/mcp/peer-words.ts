@@ -1,9 +1,4 @@
-import type {
-  InboxMessage,
-  MessageFields,
-  ObligationView,
-  ThreadMessage,
-} from "../../api/views.ts";
+import type { InboxMessage, MessageFields, ObligationView, HeldMessage } from "../../api/views.ts";
 import { knownWords } from "../../framing/asked-words.ts";
 import { attribution, briefAttribution } from "../../framing/attribution.ts";
 import { bodyText } from "../../framing/body-text.ts";
@@ -85,7 +80,7 @@ export function summaryPage(frame: Frame, summaries: readonly string[]): string[
   ];
 }
 
-export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): string {
+export function threadWords(frame: Frame, message: HeldMessage, how: Amount): string {
   const { _meta: meta } = message;
   const notes = meta.priority === "high" ? ["high priority"] : [];
   if (meta.refused !== null) notes.push(`refused here: ${meta.refused}`);

@@ -38,7 +38,7 @@ export async function say(
 
 /** No word of a peer: of what is answered not even the subject. */
 function factsOf(from: string, said: Said): object {
-  const { outcome, messages, repeated, parks, paused, answers, note, decides } = said;
+  const { outcome, messages, repeated, parks, paused, unpublished, answers, note, decides } = said;
   const { not_woken: notWoken } = said;
   const { refused_by: refusedBy, awaits_comparison: uncompared } = said;
   return {
@@ -48,6 +48,7 @@ function factsOf(from: string, said: Said): object {
     ...(repeated === true ? { repeated } : {}),
     ...(parks === true ? { parks } : {}),
     ...(paused === undefined ? {} : { paused }),
+    ...(unpublished === undefined ? {} : { not_published_yet: unpublished }),
     ...(notWoken === undefined ? {} : { not_woken: notWoken }),
     ...(uncompared === undefined ? {} : { waits_for_comparison_of_digits_at: uncompared }),
     ...(refusedBy === undefined ? {} : { will_be_refused_by: refusedBy }),

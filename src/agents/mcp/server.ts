@@ -131,8 +131,8 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
           wire_dir: wire,
         } = await client.view("whoami");
         const status = await client.view("status");
-        const { unread, notices, owed_by_me: owed, safe_mode: safe, stops = [] } = status;
-        const owes = owed.length + (status.left_out?.owed_by_me ?? 0);
+        const { unread, notices, owed_by_me: owed, safe_mode: safe, stops } = status;
+        const owes = owed.length + status.left_out.owed_by_me;
         return {
           facts: {
             ...{ you_are: handle, known_by: by, wire },

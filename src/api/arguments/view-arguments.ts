@@ -11,7 +11,7 @@ import {
   texts,
 } from "./json-arguments.ts";
 import { CLAIM_MODES } from "../../protocol/claims/claim-line.ts";
-import { WAITED_FOR } from "../../protocol/receipts/awaited.ts";
+import { WAITED_FOR } from "../../agent/answers/mail.ts";
 import type { ViewArgs, ViewName } from "../views.ts";
 
 /** Which view is asked for, with its arguments. */
@@ -66,7 +66,6 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),
   holds: (json) => ({ peer: needed(asObject(json), "peer", text) }),
-  layout: none,
   safe_mode: none,
   receipt: (json) => ({ event_id: needed(asObject(json), "event_id", text) }),
   stats: none,

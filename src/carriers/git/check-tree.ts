@@ -19,7 +19,7 @@ const MAX_NAMED = 8;
 
 /**
  * Takes the regular files at paths of the wire that are not too large; names all else. In the place of what is not
- * taken stays what was taken before. Spec of the next wire, 5.2.
+ * taken stays what was taken before. Spec 5.2.
  */
 export function checkTree(
   tree: Tree,

@@ -7,7 +7,7 @@ const CONFIG = "config.json";
 
 /**
  * Makes a wire in the repository, or finds the one that is there: whose push of `config.json` is taken has made
- * it. Spec of the next wire, 1.1, 5.2.
+ * it. Spec 1.1, 5.2.
  *
  * @param config of the wire that is to be made
  * @param pause waits before another attempt, that many more each time

@@ -27,7 +27,7 @@ export type Looks = Map<string, string>;
 
 /**
  * Makes the documents and the shared files the same in the folder and in the mirror. Answers what cannot be.
- * Spec of the next wire, 5.2.
+ * Spec 5.2.
  *
  * @param mayPush false: only the folder is changed
  * @throws StorageError

@@ -5,7 +5,7 @@ import { gitIn, type Git } from "./run-git.ts";
 
 /**
  * Settings that override every configuration: each of these could run a program, read another place, or change
- * what is stored. Spec of the next wire, 5.2.
+ * what is stored. Spec 5.2.
  */
 const SAFE: readonly string[] = [
   "core.hooksPath=/dev/null",
@@ -79,7 +79,7 @@ interface GitUse {
 
 /**
  * git for a bare repository of ours: of the user's configuration it gets the ways to sign in and to sign, and
- * nothing else. Spec of the next wire, 5.2.
+ * nothing else. Spec 5.2.
  *
  * @returns also whether the user has commits signed
  * @throws TransportError (`no_git`) when there is no git, or one that is too old

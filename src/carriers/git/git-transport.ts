@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 import { quote } from "../../wire/quote.ts";
-import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
+import { claimedWireId } from "../../wire/claimed-wire-id.ts";
 import { archiveFile } from "../archive.ts";
 import {
   TransportError,
@@ -74,7 +74,7 @@ const EMPTY_TREE: Tree = { files: [], odd: new Map(), isWhole: true };
 /**
  * A wire that machines share through a git repository. The repository is a second folder that git syncs: what was
  * fetched lies in a mirror, our lines are appended there and pushed; when the remote has moved on, the mirror is
- * reset to what it has now, and what is missing is appended again. Spec of the next wire, 5.2.
+ * reset to what it has now, and what is missing is appended again. Spec 5.2.
  */
 export class GitTransport implements Transport {
   readonly kind = "git";
@@ -105,6 +105,9 @@ export class GitTransport implements Transport {
   /** A fetch in the future counts for nothing, also when that time has come: the clock was set back. */
   #voidMs: number | undefined;
   #pushedMs: number | undefined;
+  /** The last line of our chain that our files of the mirror have, and that the remote has. */
+  #appended = 0;
+  #publishedThrough = 0;
   #waiting = 0;
   #troubles: readonly TransportTrouble[] = [];
 
@@ -118,6 +121,13 @@ export class GitTransport implements Transport {
   }
 
   list(): readonly ListedCarrier[] {
+    // Other daemons of this machine fetch for who never does.
+    try {
+      this.#mirror.load();
+    } catch (error) {
+      if (error instanceof StorageError || error instanceof TransportError) return [];
+      throw error;
+    }
     const paths = this.#currentPaths();
     const all = new Set(this.#mirror.list());
     // While a part is compressed both forms are there.
@@ -133,6 +143,10 @@ export class GitTransport implements Transport {
 
   publish(urgency: Urgency): void {
     this.#schedule.push(urgency);
+  }
+
+  get publishedThrough(): number {
+    return this.#publishedThrough;
   }
 
   onChange(listener: () => void): void {
@@ -322,7 +336,10 @@ export class GitTransport implements Transport {
     };
     const changes = [...mirror.changes(repository, isOurs, seen.refused)];
     this.#waiting = changes.length;
-    if (changes.length === 0) return "nothing";
+    if (changes.length === 0) {
+      this.#publishedThrough = this.#appended;
+      return "nothing";
+    }
     const attributes = seen.hasAttributes ? [] : [ATTRIBUTES];
     const commit = await repository.commit(seen.head, [...changes, ...attributes]);
     if (!(await repository.push(commit))) return "late";
@@ -336,6 +353,7 @@ export class GitTransport implements Transport {
     this.#seen = { ...seen, head: commit, files, refused, hasAttributes: true };
     this.#pushed = commit;
     this.#pushedMs = this.#options.world.clock.wallMs();
+    this.#publishedThrough = this.#appended;
     this.#waiting = 0;
     mirror.head = commit;
     mirror.save();
@@ -365,6 +383,7 @@ export class GitTransport implements Transport {
       const published = publish(disk, whole, chain, known, (last) => ours.beforeAppend(last));
       this.#published.set(path, published);
     }
+    if (paths.layout.ours.length > 0) this.#appended = chain.last;
   }
 
   /** What the operator is told while the remote lacks what it had. */

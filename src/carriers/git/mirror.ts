@@ -117,7 +117,8 @@ export class Mirror {
     for (const [path, id] of files) {
       const taken = this.files.get(path);
       if (taken?.id === id && taken.look === lookOf(this.#disk, this.at(path))) continue;
-      await this.#write(repository, path, id);
+      this.#disk.makeFolder(dirname(this.at(path)), PRIVATE_FOLDER);
+      await copyFile(this.#disk, repository, id, { at: this.at(path), mode: PRIVATE_FILE });
       this.note(path, id);
     }
   }
@@ -158,22 +159,26 @@ export class Mirror {
       file.close();
     }
   }
+}
 
-  async #write(repository: Repository, path: string, id: string): Promise<void> {
-    const at = this.at(path);
-    const temporary = join(dirname(at), `${temporaryPrefix(at)}new`);
-    this.#disk.makeFolder(dirname(at), PRIVATE_FOLDER);
-    this.#disk.remove(temporary);
-    const fd = calling(temporary, "creating", () => openSync(temporary, "wx", PRIVATE_FILE));
-    try {
-      await repository.copy(id, fd);
-      calling(temporary, "syncing", () => fsyncSync(fd));
-    } finally {
-      closeSync(fd);
-    }
-    calling(at, "replacing", () => renameSync(temporary, at));
-    this.#disk.syncFolder(dirname(at));
+/** Makes a file what the repository has under that id, whatever it was. Its folder exists. @throws StorageError */
+export async function copyFile(
+  disk: Disk,
+  repository: Repository,
+  id: string,
+  { at, mode }: { readonly at: string; readonly mode: number },
+): Promise<void> {
+  const temporary = join(dirname(at), `${temporaryPrefix(at)}new`);
+  disk.remove(temporary);
+  const fd = calling(temporary, "creating", () => openSync(temporary, "wx", mode));
+  try {
+    await repository.copy(id, fd);
+    calling(temporary, "syncing", () => fsyncSync(fd));
+  } finally {
+    closeSync(fd);
   }
+  calling(at, "replacing", () => renameSync(temporary, at));
+  disk.syncFolder(dirname(at));
 }
 
 const FOLDERS: ReadonlySet<string> = new Set(["outbox", "trust", "archive"]);

@@ -54,7 +54,7 @@ const MAX_PACKS = 32;
 /**
  * The private bare repository. Nothing is ever checked out of it, and it may be deleted at any time. One
  * process uses it at once. Methods throw TransportError when the remote cannot be used, and GitFailed when
- * the repository itself is damaged. Spec of the next wire, 5.2.
+ * the repository itself is damaged. Spec 5.2.
  */
 export class Repository {
   readonly #git: Git;

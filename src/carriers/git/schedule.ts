@@ -50,7 +50,7 @@ const FIRST_RETRY_MS = SECOND_MS;
 const LAST_RETRY_MS = 5 * MINUTE_MS;
 const LONGEST_TIMER_MS = 60 * MINUTE_MS;
 
-/** When a remote is fetched from and pushed to: one turn at a time. Spec of the next wire, 5.2. */
+/** When a remote is fetched from and pushed to: one turn at a time. Spec 5.2. */
 export class Schedule {
   readonly #world: TransportWorld;
   readonly #work: Turn;

@@ -24,7 +24,13 @@ export const MAX_BYTES: Readonly<Record<WirePath["is"], number>> = {
   other: 0,
 };
 
-const COMMON = ["config.json", "tiers.json", "PROTOCOL.md", "trust.json"];
+/** Documents that every agent may change. */
+export const COMMON_DOCUMENTS: readonly string[] = [
+  "config.json",
+  "tiers.json",
+  "PROTOCOL.md",
+  "trust.json",
+];
 /** What people and hosts keep in a repository; each daemon makes its own SAFE_MODE. */
 const OTHER =
   /^(?:SAFE_MODE|\.gitattributes|\.gitignore|\.github\/.+|(?:README|LICENSE|CHANGELOG)[^/]*)$/;
@@ -39,7 +45,7 @@ export class WirePaths {
 
   constructor(layout: WireLayout) {
     const live = new Map<string, WirePath>();
-    for (const path of COMMON) live.set(path, { is: "document", owner: undefined });
+    for (const path of COMMON_DOCUMENTS) live.set(path, { is: "document", owner: undefined });
     for (const owner of layout.handles) {
       live.set(`trust/${owner}.card.json`, { is: "document", owner });
       live.set(`${owner}_state.json`, { is: "document", owner });

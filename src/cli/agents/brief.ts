@@ -6,7 +6,7 @@ const LEFT_OUT = new Set([
   ...["timestamp", "correlation_id", "priority", "ack_required"],
 ]);
 
-/** A message without what only machines verify, for a reader who pays for each token. Spec 4.4. */
+/** A message without what only machines verify, for a reader who pays for each token. Spec 8.6. */
 export function briefMessage(message: InboxMessage): Record<string, unknown> {
   const { _meta, ...fields } = message;
   const kept = Object.entries(fields).filter(

@@ -1,5 +1,5 @@
 import type {
-  DecisionRecord,
+  DecisionView,
   InboxMessage,
   InboxPage,
   SentView,
@@ -19,13 +19,13 @@ import { fitting } from "../../framing/token-ceiling.ts";
 export interface CatchUp {
   readonly status: StatusView;
   /** Those in force, oldest first. */
-  readonly decisions: readonly DecisionRecord[];
+  readonly decisions: readonly DecisionView[];
   readonly inbox: InboxPage;
   /** Newest first. */
   readonly sent: readonly SentView[];
 }
 
-/** Tokens of all of it at most. Spec 4.4. */
+/** Tokens of all of it at most. Spec 8.6. */
 export const CATCH_UP_TOKENS = 2_000;
 /** Of that, what the rows around the lists may take. */
 const FRAME = 450;
@@ -75,13 +75,7 @@ export function catchUpText(about: CatchUp, nowMs: number): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-function headRow({
-  handle,
-  roster,
-  members = roster,
-  unread,
-  safe_mode: safe,
-}: StatusView): string {
+function headRow({ handle, members, unread, safe_mode: safe }: StatusView): string {
   const others = members.filter((each) => each !== handle).slice(0, HANDLES_NAMED);
   const more = members.length - 1 - others.length;
   const rest = more > 0 ? ` and ${more} more` : "";
@@ -106,7 +100,7 @@ function owedRow(each: StatusView["owed_by_me"][number], nowMs: number): string 
   );
 }
 
-function decisionRow({ decision_id: id, decision }: DecisionRecord): string {
+function decisionRow({ decision_id: id, decision }: DecisionView): string {
   return row(`${short(id, SHOWN.subject)}: ${short(decision, SHOWN.decision)}`);
 }
 

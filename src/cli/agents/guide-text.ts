@@ -5,7 +5,7 @@ export interface GuideSubject {
   readonly wireDir: string | undefined;
 }
 
-/** All that an agent has to know, in fewer than 700 tokens. Spec 4.4. */
+/** All that an agent has to know, in fewer than 700 tokens. Spec 8.6. */
 export function guideText({ handle, peers, wireDir }: GuideSubject): string {
   const who =
     handle === undefined

@@ -1,7 +1,7 @@
-import { keyHistory, type KeyLine } from "../../audit/key-history.ts";
-import type { AuditPlan } from "../../audit/audit.ts";
+import { keyHistory, type KeyLine } from "../../agent/answers/key-history.ts";
+import type { Core } from "../../agent/core.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import type { PinnedKey } from "../../trust/store.ts";
+import type { PinnedKey } from "../../agent/lines/intake.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
@@ -9,32 +9,35 @@ import type { Cli } from "../context.ts";
 import { timeSpan } from "../../sending/words/time-span.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
 import { shortId } from "../../framing/short-id.ts";
-import { auditPlan, type AuditFlags } from "./plans.ts";
+import { openAudit, type AuditFlags } from "./plans.ts";
 
 /** Lines that are listed for a person; `--json` has all of them. */
 const SHOWN_LINES = 200;
 
 /** `deaddrop audit --key`: what a key has signed, for one that may be in other hands. Spec 2.5. */
-export function run(
+export async function run(
   cli: Cli,
   files: readonly string[],
   asked: { readonly keyId: string; readonly since: string | undefined },
   flags: AuditFlags,
-): void {
+): Promise<void> {
   const sinceMs = asked.since === undefined ? undefined : sinceOf(asked.since, cli.clock.nowMs());
-  const plan = auditPlan(cli, files, flags);
-  const key = keyOf(plan, asked.keyId);
-  const lines = keyHistory(plan, key, sinceMs ?? -Infinity);
-  const { keyId, active, deactivatedAt } = key;
-  const report = {
-    key_id: keyId,
-    keys: plan.keys,
-    active,
-    stopped_at: deactivatedAt ?? null,
-    since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
-    lines,
-  };
-  emit(cli, flags, report, (paint) => historyText(report, paint, cli.stdout.columns));
+  const { core, by, trust } = await openAudit(cli, files, flags);
+  try {
+    const { keyId } = asked;
+    const { isActive } = keyOf(core, keyId, by.keys);
+    const pins = trust.peers.get(parseKeyId(keyId)?.handle ?? "")?.keys ?? [];
+    const pinned = pins.find((each) => each.keyId === keyId);
+    const report = {
+      ...{ key_id: keyId, keys: by.keys, active: isActive },
+      stopped_at: pinned?.deactivatedAt ?? null,
+      since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
+      lines: keyHistory(core, keyId, sinceMs ?? -Infinity),
+    };
+    emit(cli, flags, report, (paint) => historyText(report, paint, cli.stdout.columns));
+  } finally {
+    core.close();
+  }
 }
 
 /** A time, or how long ago. */
@@ -47,13 +50,13 @@ function sinceOf(text: string, nowMs: number): number {
   });
 }
 
-function keyOf({ ctx, keys }: AuditPlan, keyId: string): PinnedKey {
-  const known = [...ctx.store.peers.values()].flatMap((peer) => peer.keys);
-  const key = known.find((each) => each.keyId === keyId);
+function keyOf({ place, membership }: Core, keyId: string, keys: string): PinnedKey {
+  const handle = parseKeyId(keyId)?.handle ?? "";
+  const own = place.believed(handle).keys;
+  const key = own.find((each) => each.keyId === keyId);
   if (key !== undefined) return key;
-  const handle = parseKeyId(keyId)?.handle;
-  const near = known.filter((each) => parseKeyId(each.keyId)?.handle === handle);
-  const named = (near.length > 0 ? near : known).map((each) => each.keyId).join(", ");
+  const all = membership.handles.flatMap((each) => place.believed(each).keys);
+  const named = (own.length > 0 ? own : all).map((each) => each.keyId).join(", ");
   throw new DeaddropError("unknown_id", `no key ${quote(keyId)} is known (keys: ${keys})`, {
     hint: `${named === "" ? "none is known here" : `known: ${named}`}; another trust file that has it is named with --trust`,
   });
@@ -89,8 +92,8 @@ function rowOf(line: KeyLine): Cell[] {
   const { corrected_by: by } = line;
   const corrected = by.map((id) => shortId(id)).join(", ");
   return [
-    { text: `${line.log}:${line.line}` },
-    { text: line.seq === null ? "-" : `seq ${line.seq}` },
+    { text: line.place[0] },
+    { text: line.place[1] === null ? "-" : `line ${line.place[1]}` },
     { text: shortId(line.event_id), style: "bold" },
     { text: line.type },
     { text: `${line.received ? "received" : "dated"} ${line.at}` },

@@ -1,17 +1,20 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DecisionRecord } from "../../api/views.ts";
+import type { UnsignedDecision } from "../../protocol/asks/record.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { DemoFailure, type Stage } from "./stage.ts";
 import { ask, FORGE, note, SCRIBE, succeed, type Telling } from "./telling.ts";
 
 /** The lines that prove it, found in the logs and verified by the published command. */
-export async function proveDecision(told: Telling, decision: DecisionRecord): Promise<void> {
+export async function proveDecision(
+  told: Telling,
+  decision: Pick<UnsignedDecision, "proposal" | "acks" | "close">,
+): Promise<void> {
   const trustFile = await writeKeys(told);
   const parts = [
-    { what: "proposal", id: decision.proposal_id, by: FORGE },
-    ...decision.ack_ids.map((id) => ({ what: "ack", id, by: SCRIBE })),
-    { what: "ratifying beat", id: decision.ratified_by, by: FORGE },
+    { what: "proposal", id: decision.proposal[2], by: FORGE },
+    ...decision.acks.map(([, , id]) => ({ what: "ack", id, by: SCRIBE })),
+    { what: "close", id: decision.close[2], by: FORGE },
   ];
   const lines = parts.map(({ what, id }) => lineOf(told.stage, what, id));
   const args = ["verify", "--trust", trustFile];
@@ -26,7 +29,7 @@ export async function proveDecision(told: Telling, decision: DecisionRecord): Pr
   }
 }
 
-/** By its own id: beats carry the ids of other lines in their heads. */
+/** By its own id: lines name the ids of others. */
 function lineOf({ wireDir }: Stage, what: string, id: string): string {
   for (const log of [`${FORGE}_to_${SCRIBE}`, `${SCRIBE}_to_${FORGE}`]) {
     const lines = readFileSync(join(wireDir, `${log}.jsonl`), "utf8")

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AuditReport } from "../../audit/audit.ts";
+import type { AuditReport } from "../../agent/answers/audit.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import type { DecisionsView, IncidentView, SentView, StatusView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
@@ -24,7 +24,7 @@ import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 /** What a daemon logs once it answers commands. */
 const RUNNING = "the daemon runs";
 
-/** Cadences of seconds, so that what takes minutes at work takes seconds here. Spec 3.1. */
+/** Cadences of seconds, so that what takes minutes at work takes seconds here. Spec 4.9. */
 const CADENCES = { T0_HEADS_DOWN: 2, T1_active: 5, T2_idle: 8, T3_long_idle: 12 };
 
 /** The demo, told as it happens. Every step is a real command or a real daemon; throws DemoFailure. */
@@ -207,7 +207,7 @@ async function stopDaemons(told: Telling): Promise<void> {
 }
 
 async function auditEverything(told: Telling): Promise<void> {
-  heading(told, "Everything again, from the logs alone");
+  heading(told, "Everything again, from the signed lines alone");
   const report = await asks<AuditReport>(told, FORGE, ["audit"]);
   const { messages, threads, decisions, incidents, violations } = report;
   note(

@@ -1,11 +1,11 @@
 import { dirname, join, relative, sep } from "node:path";
 import type { CheckedPath, PathBlock } from "../../api/views.ts";
-import { wirePlan } from "../../audit/plan.ts";
+import { makeWireLayout } from "../../carriers/folder.ts";
+import { knownMembership } from "../../agent/config/known-handles.ts";
 import { changedPaths, type Changes } from "../../setup/guard/changes.ts";
 import { logProblems, type LogProblem } from "../../setup/guard/log-changes.ts";
 import { projectPath } from "../../setup/guard/project-paths.ts";
 import type { Repository } from "../../setup/guard/repository.ts";
-import { verifyAll } from "../../workers/check-pool.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -22,7 +22,7 @@ export interface Judgement {
   readonly viaDaemon: boolean;
 }
 
-/** Asks the view `check` about the paths, and the audit about the wire's logs. Spec 3.6. */
+/** Asks the view `check` about the paths, and looks at the wire's logs. Spec 3.6. */
 export async function judgeChanges(
   cli: Cli,
   flags: GlobalFlags,
@@ -40,26 +40,26 @@ export async function judgeChanges(
   }));
   const { handle, behind } = view;
   const blocked = view.paths.filter(({ verdict }) => verdict === "blocked");
-  const logs = await problemsOfLogs(at, repository, changes);
+  const logs = problemsOfLogs(at, repository, changes);
   return { handle, blocked, logs, behind, viaDaemon };
 }
 
-async function problemsOfLogs(
+function problemsOfLogs(
   { host, place }: AgentPlace,
   { git, workTree }: Repository,
   changes: readonly Changes[],
-): Promise<LogProblem[]> {
-  const { wire, store, config, tiers, layout, handle } = place;
+): LogProblem[] {
+  const { wire, store, config, paths } = place;
   const folder = [workTree.top, workTree.mainTop]
     .map((top) => relative(top, wire.folder))
     .find((path) => path !== ".." && !path.startsWith(`..${sep}`));
   if (folder === undefined) return [];
-  const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
-  const plan = wirePlan(host.disk, wire.folder, { from: "pinned", store }, by);
-  const inRepository = { git, folder: folder.split(sep).join("/"), plan, verifyAll };
-  const problems: LogProblem[] = [];
-  for (const each of changes) problems.push(...(await logProblems(inRepository, each)));
-  return problems;
+  const inRepository = {
+    ...{ git, folder: folder.split(sep).join("/") },
+    layout: makeWireLayout(knownMembership(host.disk, place)),
+    by: { wireId: config.wireId ?? paths.wireKey, store, signing: config.signing },
+  };
+  return changes.flatMap((each) => logProblems(inRepository, each));
 }
 
 /** What is blocked, one entry for each path or log, with the reason in words. */

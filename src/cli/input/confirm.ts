@@ -36,7 +36,7 @@ export interface Consent {
 
 /**
  * An operator's yes: typed on a terminal, or `--yes --reason …`. An agent's shell is not an
- * operator (spec 4.4). What was agreed to is recorded in the agent's `operatorJournal`
+ * operator (spec 8.6). What was agreed to is recorded in the agent's `operatorJournal`
  * (storage/paths.ts), synced, before this returns; so nothing is done that is not recorded.
  */
 export async function confirmOperator(

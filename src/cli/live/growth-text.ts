@@ -1,4 +1,4 @@
-import type { GrowthView } from "../../api/growth.ts";
+import type { GrowthView } from "../../agent/answers/growth.ts";
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 

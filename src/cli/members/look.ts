@@ -10,28 +10,35 @@ export async function list(cli: Cli, flags: GlobalFlags): Promise<void> {
   emit(cli, flags, members, (paint) => membersText(members, paint));
 }
 
-function membersText({ roster, changes }: MembersView, paint: Paint): string {
+function membersText({ roster, roster_forked, changes }: MembersView, paint: Paint): string {
   return [
     ...roster.map((row) => memberText(row, paint)),
     ...changes.map((change) => changeText(change)),
+    ...(roster_forked ? [paint("red", FORKED)] : []),
   ].join("\n");
 }
 
-function memberText({ handle, is, since }: MemberRow, paint: Paint): string {
+function memberText({ handle, is, chains, since }: MemberRow, paint: Paint): string {
   const when = since === null ? "" : ` since ${moment(since)}`;
-  return is === "member" ? `${paint("bold", handle)}  member${when}` : `${handle}  left${when}`;
+  if (is === "left") return `${handle}  left${when}`;
+  return `${paint("bold", handle)}  member${when}${chains ? "" : ", does not chain"}`;
 }
 
-const WORDS: Readonly<Record<MemberChangeView["becomes"], string>> = {
+const FORKED =
+  "two changes of members follow the same one: the operators agree on a roster, raise roster_epoch in config.json, and each runs: deaddrop config accept";
+
+const WORDS: Readonly<Record<NonNullable<MemberChangeView["becomes"]>, string>> = {
   new: "joins",
   back: "comes back",
   left: "leaves",
+  chaining: "chains from then on",
 };
 
 /** One change, in a row. */
-export function changeText(change: MemberChangeView): string {
-  const { event_id: id, handle, becomes, status, due, problem } = change;
-  const what = `${shortId(id)}  ${handle} ${WORDS[becomes]}: ${status}`;
-  if (due) return `${what}; apply it with: deaddrop member accept`;
-  return problem === null ? what : `${what}; ${problem}`;
+function changeText(change: MemberChangeView): string {
+  const { event_id: id, from, handle, becomes, status, problem, waits_for } = change;
+  const does = becomes === null ? "nobody changes" : `${handle ?? ""} ${WORDS[becomes]}`;
+  const what = `${shortId(id)}  ${does}: ${status}, by ${from}`;
+  if (problem !== null) return `${what}; ${problem}`;
+  return waits_for === null ? what : `${what}; waits for ${waits_for}`;
 }

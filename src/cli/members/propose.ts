@@ -1,111 +1,100 @@
+import type { MemberChange } from "../../agent/answers/members.ts";
+import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { MemberRow, MembersView } from "../../api/views.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { presentSettings } from "../../setup/transport/set-up-transport.ts";
+import { transportPaths } from "../../carriers/transport-settings.ts";
 import { rosterProblems } from "../../wire/handle.ts";
-import type { JsonObject } from "../../wire/json/json.ts";
-import { fromPlain } from "../../wire/json/json.ts";
+import { agentPlace } from "../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { deliver, type SendFlags } from "../sending/deliver.ts";
-import { applyAlone } from "./accept.ts";
-import type { ConsentFlags } from "../input/confirm.ts";
+import { emit } from "../output/output.ts";
+import { shellCommand } from "../output/setup-text.ts";
 
-/** A change of members as its proposal says it. */
-interface Asked {
-  readonly member: string;
-  readonly body: JsonObject;
-  readonly decision: string;
+/** Flags of `member add`. */
+export interface AddFlags extends GlobalFlags {
+  unchained?: boolean;
 }
 
-/** `deaddrop member add HANDLE`: asks every member. Alone on the wire its operator adds it. Spec 3.11. */
-export async function add(
-  cli: Cli,
-  handle: string,
-  flags: SendFlags & ConsentFlags,
-): Promise<void> {
-  const { members, self } = await membersHere(cli, flags);
-  const known = members.roster.find((row) => row.handle === handle);
-  refuseHandle(members, handle, known);
-  const first = known === undefined ? {} : { first: firstLines(known) };
-  const asked = {
-    member: handle,
-    body: fromPlain({ action: "add_member", ...first }) as JsonObject,
-    decision:
-      known === undefined ? `${handle} joins this wire.` : `${handle} comes back to this wire.`,
-  };
-  const others = othersIn(members, self, handle);
-  if (others.length === 0) return applyAlone(cli, flags, { handle, known });
-  await propose(cli, flags, members, others, asked);
+/** `deaddrop member add HANDLE`: asks every member that chains. Spec 3.11. */
+export async function add(cli: Cli, handle: string, flags: AddFlags): Promise<void> {
+  const chains = flags.unchained !== true;
+  const answer = await propose(cli, flags, { add: handle, chains }, (members) => {
+    const known = rowOf(members, handle);
+    if (known?.is === "member")
+      throw new DeaddropError("refused", `${handle} is a member of this wire already`);
+    const handles = members.roster.map((row) => row.handle);
+    const [problem] = known === undefined ? rosterProblems([...handles, handle]) : [];
+    if (problem !== undefined) throw new DeaddropError("usage", problem);
+  });
+  const join = shellCommand("join", ...sharedAt(cli, flags), "--me", handle);
+  tell(cli, flags, answer, [
+    `It is a member once all have agreed (deaddrop accept), as deaddrop member list shows.`,
+    `Its operator runs: ${join}`,
+    `Then compare the digits by phone: deaddrop trust sas ${handle}`,
+  ]);
 }
 
 /** `deaddrop member remove HANDLE`. */
-export async function remove(cli: Cli, handle: string, flags: SendFlags): Promise<void> {
-  const { members, self } = await membersHere(cli, flags);
-  const row = members.roster.find((each) => each.handle === handle);
-  if (row?.is !== "member" || handle === self) {
-    const why = handle === self ? "that is you" : `${handle} is no member of this wire`;
-    throw new DeaddropError("refused", why, {
-      hint: handle === self ? "you leave with: deaddrop leave" : "deaddrop member list",
-    });
-  }
-  const body = fromPlain({ action: "remove_member", last: row.held }) as JsonObject;
-  const asked = { member: handle, body, decision: `${handle} is no member of this wire any more.` };
-  await propose(cli, flags, members, othersIn(members, self, handle), asked);
+export async function remove(cli: Cli, handle: string, flags: GlobalFlags): Promise<void> {
+  const answer = await propose(cli, flags, { remove: handle }, (members, self) => {
+    requireOther(members, self, handle);
+  });
+  tell(cli, flags, answer, [
+    `It is removed once all others have agreed (deaddrop accept), as deaddrop member list shows.`,
+  ]);
 }
 
-async function propose(
-  cli: Cli,
-  flags: SendFlags,
-  { changed_by: after }: MembersView,
-  required: readonly string[],
-  { member, body, decision }: Asked,
-): Promise<void> {
-  const draft = {
-    to: [...required],
-    type: "proposal",
-    subject: decision.replace(/\.$/u, ""),
-    body: { ...body, member, after, required: [...required], decision },
-    ackRequired: true,
-  };
-  await withClient(cli, flags, (client) =>
-    deliver(cli, flags, client, {
-      draft,
-      note: "Once all have accepted, each operator applies it with: deaddrop member accept",
-    }),
-  );
+/** `deaddrop member chains HANDLE`: a member that writes its lines in a chain now. */
+export async function mark(cli: Cli, handle: string, flags: GlobalFlags): Promise<void> {
+  const answer = await propose(cli, flags, { mark: handle }, (members, self) => {
+    const { chains } = requireOther(members, self, handle);
+    if (chains)
+      throw new DeaddropError("refused", `${handle} is marked as one that chains already`);
+  });
+  tell(cli, flags, answer, [`From then on it is asked like all others.`]);
 }
 
-/** Who is a member, and who we are. */
-async function membersHere(
+function propose(
   cli: Cli,
   flags: GlobalFlags,
-): Promise<{ readonly members: MembersView; readonly self: string }> {
-  return withClient(cli, flags, async (client) => ({
-    members: await client.view("members"),
-    self: client.handle,
-  }));
+  change: MemberChange,
+  check: (members: MembersView, self: string) => void,
+): Promise<SendAnswer> {
+  return withClient(cli, flags, async (client) => {
+    check(await client.view("members"), client.handle);
+    return client.ask("change_members", change);
+  });
 }
 
-/** All members but us and the one it is about. */
-function othersIn({ roster }: MembersView, self: string, about: string): string[] {
-  return roster
-    .filter(({ handle, is }) => is === "member" && handle !== self && handle !== about)
-    .map(({ handle }) => handle);
+function rowOf({ roster }: MembersView, handle: string): MemberRow | undefined {
+  return roster.find((row) => row.handle === handle);
 }
 
-function refuseHandle(members: MembersView, handle: string, known: MemberRow | undefined): void {
-  if (known?.is === "member") {
-    throw new DeaddropError("refused", `${handle} is a member of this wire already`);
-  }
-  if (known !== undefined) return;
-  const [problem] = rosterProblems([...members.roster.map((row) => row.handle), handle]);
-  if (problem !== undefined) throw new DeaddropError("usage", problem);
+function requireOther(members: MembersView, self: string, handle: string): MemberRow {
+  if (handle === self)
+    throw new DeaddropError("refused", "that is you", { hint: "you leave with: deaddrop leave" });
+  const row = rowOf(members, handle);
+  if (row?.is === "member") return row;
+  throw new DeaddropError("refused", `${handle} is no member of this wire`, {
+    hint: "deaddrop member list",
+  });
 }
 
-/** What it wrote until now stays refused; its chain goes on behind that. Spec 3.11. */
-function firstLines({ held }: MemberRow): MemberRow["held"] {
-  return Object.fromEntries(
-    Object.entries(held).map(([log, { lines, seq }]) => [
-      log,
-      { lines: lines + 1, seq: seq === null ? null : seq + 1, event_id: null },
-    ]),
+function tell(cli: Cli, flags: GlobalFlags, answer: SendAnswer, next: readonly string[]): void {
+  emit(cli, flags, answer, (paint) =>
+    [
+      ...answer.messages.map(({ event_id: id }) => `${paint("green", "proposed")} ${shortId(id)}`),
+      ...next,
+    ].join("\n"),
   );
+}
+
+/** Where a newcomer finds the wire: its repository, else its folder. */
+function sharedAt(cli: Cli, flags: GlobalFlags): readonly string[] {
+  const { host, place } = agentPlace(cli, flags);
+  const { wireKey, wireDir } = place.paths;
+  const git = presentSettings(host, transportPaths(host.places, wireKey));
+  if (git === undefined) return [wireDir];
+  return [git.remote.url, ...(git.branch === "main" ? [] : ["--branch", git.branch])];
 }

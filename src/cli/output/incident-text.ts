@@ -43,7 +43,6 @@ const STAGE: Record<NonNullable<IncidentAddressee["stage"]> | "unknown", string>
   unread: "not read yet",
   busy: "read, but busy",
   read: "read",
-  not_asked: "came later, not asked",
   unknown: "not acked",
 };
 

@@ -11,7 +11,7 @@ import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { table, toBeCopied, type Paint, type Style } from "./output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 
-/** Flags that `init` and `join` share. Spec 4.3. */
+/** Flags that `init` and `join` share. Spec 8.6. */
 export interface PartyFlags extends GlobalFlags {
   me?: string;
   myHandle?: string;
@@ -79,7 +79,7 @@ export function setupText(
   const none = first.dry_run ? "an id of its own" : "no id";
   const id = first.wire_id === null ? none : `id ${first.wire_id}`;
   const lines = [
-    `${paint("bold", first.wire_dir)}  ${id}, ${first.layout}: ${first.roster.join(", ")}`,
+    `${paint("bold", first.wire_dir)}  ${id}: ${first.roster.join(", ")}`,
     "",
     stepsText(first.steps, paint),
   ];

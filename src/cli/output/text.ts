@@ -40,7 +40,7 @@ export function obligationRow(each: ObligationView, nowMs: number): Cell[] {
   ];
 }
 
-/** What is recorded once that proposal is ratified, quoted below its row in a list. Spec 3.4. */
+/** What is recorded once that proposal is ratified, quoted below its row in a list. Spec 3.4.7. */
 export function decisionRows(id: string, decision: string | null, paint: Paint): string[] {
   if (decision === null) return [];
   const restOf = (short: string): string => `deaddrop thread ${short} --event`;
@@ -52,8 +52,8 @@ export function dueCell(owed: ObligationView, nowMs: number): Cell {
   return owed.overdue ? { text, style: "red" } : { text };
 }
 
-/** Also said by `sent`, which lists what is in the logs. Heartbeats are lines, too. */
+/** Shown by `status` and `sent`. Heartbeats count as lines. */
 export function waitingText(lines: number): string {
-  const those = lines === 1 ? "1 line of yours is" : `${lines} lines of yours are`;
-  return `${those} stored here and not safe in the log yet, and get there without your help`;
+  const those = lines === 1 ? "1 of your lines is" : `${lines} of your lines are`;
+  return `${those} stored but not published yet; publishing is retried`;
 }

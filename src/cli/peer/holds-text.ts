@@ -1,4 +1,4 @@
-import type { HoldsView, HoldView } from "../../api/holds.ts";
+import type { HoldsView, HoldView } from "../../agent/answers/holds.ts";
 import { table, type Cell, type Paint } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { moment } from "../../framing/when.ts";
@@ -13,10 +13,11 @@ export function holdsText(view: HoldsView, paint: Paint): string {
   return [`${paint("red", "held")} ${peer}`, ...blocks, ...notes, next].join("\n\n");
 }
 
-function rowsOf({ log, cause, detail, since, evidence }: HoldView): Cell[][] {
+function rowsOf({ places, cause, detail, since, evidence }: HoldView): Cell[][] {
   const row = (name: string, text: string): Cell[] => [{ text: name, style: "dim" }, { text }];
   return [
-    row(log === null ? "all logs" : "log", log ?? "held in the trust store"),
+    ...(places.length === 0 ? [row("lines", "all: held in the trust store")] : []),
+    ...places.map(([, seq, id]) => row("line", `${seq ?? "-"} ${id}`)),
     [
       { text: "cause", style: "dim" },
       { text: cause, style: "yellow" },
@@ -54,25 +55,26 @@ export function silenceOf({
 }
 
 /** What a reset will do, in lines for the operator to agree to. */
-export function resetEffect(view: HoldsView): string[] {
+export function resetEffect(view: HoldsView, followed: string | undefined): string[] {
   const { peer, holds } = view;
   return [
     ...holds.map(({ cause, since, detail }) => `${cause} since ${moment(since)}: ${detail}`),
     ...holds.flatMap(({ evidence }) => evidence.map((path) => `evidence: ${path}`)),
-    ...holds.map((hold) => consequenceOf(peer, hold)),
+    ...holds.map((hold) => consequenceOf(peer, hold, followed)),
     ...silenceOf(view),
   ];
 }
 
-function consequenceOf(peer: string, { log, cause, taken_from }: HoldView): string {
-  if (log === null) return `The hold of ${peer} ends; a key that was stopped stays stopped.`;
-  if (taken_from === "beginning") {
-    return `${log} is read again from its beginning: new lines in it are delivered, lines that you have had already are not.`;
-  }
-  if (cause === "clock_skew") {
-    return `${log} is taken as it is now: what is dated ahead in it is delivered, marked with how far.`;
-  }
-  return cause === "log_gap"
-    ? `${log} is taken from where it begins; lines before that are taken if they come.`
-    : `${log} is taken again after the line that forked it: what waits there is delivered, that line is not.`;
+function consequenceOf(
+  peer: string,
+  { cause, place }: HoldView,
+  followed: string | undefined,
+): string {
+  if (cause === "clock_skew") return `What ${peer} has dated ahead is delivered as it is.`;
+  if (cause !== "log_forked")
+    return `The hold of ${peer} ends; a key that was stopped stays stopped.`;
+  const line = followed ?? place?.[2];
+  return line === undefined
+    ? `None of these lines of ${peer} can be followed yet.`
+    : `The chain of ${peer} goes on along the branch of ${line}; lines of other branches are never delivered.`;
 }

@@ -8,7 +8,7 @@ import { requirePeer } from "../trust/peer.ts";
 
 export type Unchained = "allow" | "refuse";
 
-/** `deaddrop peer unchained`: whether lines outside the chain are taken after chained ones. Spec 1.6. */
+/** `deaddrop peer unchained`: whether lines outside the chain are taken after chained ones. Spec 1.8. */
 export async function run(
   cli: Cli,
   handle: string,

@@ -1,9 +1,9 @@
-import type { WaitsFor } from "../../protocol/receipts/sent-view.ts";
+import type { WaitsFor } from "../../agent/answers/sent.ts";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { refusalRemedy } from "../../protocol/agent-notices/refusals.ts";
+import { refusalRemedy } from "../../agent/duties/line-notices.ts";
 import { collect, tellSigner, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { aboutParent } from "../../sending/naming/parent.ts";
@@ -32,7 +32,7 @@ type Waited = ReceiptView & { event_id: string };
 const PARKS =
   "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
-/** Why a receipt is "stored" and stays so for now. Spec 2.4. */
+/** Why a message is not delivered for now. Spec 2.4. */
 export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
   comparison: "waits for the comparison of digits",
   clock: "dated ahead of this clock, waits for your next line",
@@ -48,9 +48,10 @@ const SLOWEST_POLL_MS = 1_000;
 const RANK: Record<ReceiptStage, number> = {
   refused: -1,
   stored: 0,
-  delivered: 1,
-  read: 2,
-  answered: 3,
+  published: 1,
+  delivered: 2,
+  read: 3,
+  answered: 4,
 };
 
 export function addSendFlags(command: Command): Command {
@@ -200,11 +201,12 @@ function sentText(answer: Said, paint: Paint): string {
     lines.push("  You agree that this is recorded:", ...barred(answer.agrees_to, paint));
   }
   if (answer.note !== undefined) lines.push(answer.note);
-  if (answer.outcome === "queued") {
-    lines.push("It is stored here and goes out by itself: do not send it again.");
-  }
   if (answer.parks === true) lines.push(PARKS);
   else if (answers?.type === "shutdown") lines.push(STOPS_NOTHING);
+  if (answer.unpublished !== undefined)
+    lines.push(
+      `Stored, but ${paint("yellow", "not published yet")}: ${sanitise(answer.unpublished)}. It is retried; do not send it again.`,
+    );
   for (const peer of answer.paused ?? []) {
     lines.push(
       `${paint("yellow", peer)} is paused: it is stored, and waits there until it goes on.`,

@@ -56,7 +56,7 @@ export function foregroundCommand(place: ServicePlace): string {
 
 /**
  * Installs, enables and (re)starts the service of one agent on one wire. Safe to repeat.
- * Throws DeaddropError when the manager or the disk refuses. Spec 4.3.
+ * Throws DeaddropError when the manager or the disk refuses. Spec 8.6.
  */
 export function installService(
   place: ServicePlace,
@@ -91,7 +91,7 @@ export function uninstallService(
 
 /**
  * Starts, stops or restarts a service that is installed. Throws DeaddropError where it is not, or when
- * the manager refuses. Spec 4.3.
+ * the manager refuses. Spec 8.6.
  */
 export function runService(
   place: ServicePlace,

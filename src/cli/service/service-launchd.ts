@@ -22,7 +22,7 @@ export function labelOf(place: ServicePlace): string {
   return `dev.deaddrop.daemon.${place.agent.wireKey}.${place.agent.handle}`;
 }
 
-/** launchd's standard output and error go here; the daemon keeps it small. Spec 4.3. */
+/** launchd's standard output and error go here; the daemon keeps it small. Spec 8.6. */
 export function logPath(place: ServicePlace): string {
   return join(place.home, "Library", "Logs", "deaddrop", `${labelOf(place)}.log`);
 }

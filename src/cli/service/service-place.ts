@@ -7,7 +7,7 @@ import { errnoOf } from "../../storage/disk/errno.ts";
 import { type AgentPaths, type Places, programFolder } from "../../storage/paths.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
-/** Everything that installing a service depends on; nothing is read from the process. Spec 4.3. */
+/** Everything that installing a service depends on; nothing is read from the process. Spec 8.6. */
 export interface ServicePlace {
   readonly platform: NodeJS.Platform;
   readonly home: string;

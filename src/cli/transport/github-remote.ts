@@ -17,7 +17,7 @@ export interface GithubFlags extends RemoteFlags {
 
 /**
  * The remote that `init` is to use: the one that was given, or a private repository on GitHub, made
- * once. Undefined: none. In a dry run nothing is made, and `would` says what. Spec 4.3.
+ * once. Undefined: none. In a dry run nothing is made, and `would` says what. Spec 8.6.
  */
 export function remoteToUse(
   cli: Cli,

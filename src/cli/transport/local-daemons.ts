@@ -1,8 +1,8 @@
 import type { TransportAct } from "../../api/transport.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
-import { agentsHere } from "../../daemon/transport/local-side.ts";
 import type { SetupHost } from "../../setup/host.ts";
 import { agentPaths } from "../../storage/paths.ts";
+import { agentsHere } from "../../storage/private/agents-here.ts";
 
 /** An agent on a wire, by its private folders. */
 export interface AgentOnWire {

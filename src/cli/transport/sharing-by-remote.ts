@@ -1,14 +1,16 @@
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import type { TransportHealth } from "../../transport/port.ts";
+import { TransportError, type TransportHealth } from "../../carriers/carrier.ts";
+import type { LookedRemote } from "../../carriers/git/look-at-remote.ts";
 import { agentPathsOn, type SetupHost } from "../../setup/host.ts";
 import type { SetupReport } from "../../setup/report.ts";
 import {
   asDeaddropError,
+  configIn,
+  explained,
   givenRemote,
   lookAtRemote,
-  type LookedRemote,
 } from "../../setup/transport/look-at-remote.ts";
 import {
   exchangeOnce,
@@ -16,10 +18,11 @@ import {
   presentSettings,
   transportPlace,
 } from "../../setup/transport/set-up-transport.ts";
-import { takeWire } from "../../setup/transport/take-wire.ts";
+import { findNewcomers, takeWire } from "../../setup/transport/take-wire.ts";
+import { wirePaths } from "../../storage/paths.ts";
+import { claimedWireId } from "../../wire/claimed-wire-id.ts";
 import { rosterOf } from "../../setup/wire/join-wire.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
-import { TransportError } from "../../transport/port.ts";
 import type { Cli } from "../context.ts";
 import { askTransports } from "./local-daemons.ts";
 
@@ -34,23 +37,27 @@ export async function remoteToFill(
   cli: Cli,
   host: SetupHost,
   { remote, branch }: RemoteFlags,
-  wireDir: string,
+  { wireDir, handle }: { readonly wireDir: string; readonly handle: string },
 ): Promise<LookedRemote | undefined> {
   if (remote === undefined) return undefined;
-  const looked = await lookAtRemote(host, cli.env, givenRemote(absolute(cli, remote)), branch);
+  const url = givenRemote(absolute(cli, remote));
+  const looked = await lookAtRemote(host, cli.env, url, branch, handle);
   const here = readWireConfig(host.disk, wireDir)?.wireId;
-  const there = looked.config?.wireId;
+  const there = configIn(looked)?.wireId;
   if (looked.head === undefined || (there !== undefined && there === here)) return looked;
   looked.close();
-  const url = looked.remote.url;
   if (looked.prefix !== undefined) {
-    throw new DeaddropError("config", `${url} holds a wire already`, {
-      hint: `join it: deaddrop join ${url} --me HANDLE`,
+    throw new DeaddropError("config", `${url.url} holds a wire already`, {
+      hint: `join it: deaddrop join ${url.url} --me HANDLE`,
     });
   }
-  throw new DeaddropError("config", `${url} (${looked.branch}) holds something else than a wire`, {
-    hint: "give an empty repository, or a branch of its own: --branch deaddrop",
-  });
+  throw new DeaddropError(
+    "config",
+    `${url.url} (${looked.branch}) holds something else than a wire`,
+    {
+      hint: "give an empty repository, or a branch of its own: --branch deaddrop",
+    },
+  );
 }
 
 /** Makes the folder of a wire that is in a remote. The caller closes what it gets. */
@@ -76,7 +83,9 @@ export async function wireFromRemote(
   try {
     if (looked.prefix === undefined) throw noWire(looked);
     // Before a folder is made: who gives a wrong handle tries again with nothing in the way.
-    const roster = rosterOf(looked.config ?? { roster: [] }, { handle, peers });
+    const config = configIn(looked) ?? { roster: [] };
+    const newcomers = await findNewcomers(host, looked, config.roster, [handle, ...peers]);
+    const roster = rosterOf(config, { handle, peers }, (each) => newcomers.has(each));
     if (!dryRun) await takeWire(host, looked, wireDir, roster);
     return looked;
   } catch (error) {
@@ -93,6 +102,23 @@ function noWire({ remote, branch, head }: LookedRemote): DeaddropError {
     : new DeaddropError("config", `${remote.url} (${branch}) holds no wire`, {
         hint: "check the URL and the branch (--branch)",
       });
+}
+
+/**
+ * Makes the wire of this folder in a remote that was empty. Somebody else may have made one there since it was looked
+ * at: whose config.json is there first has made the wire. Spec 5.2.
+ *
+ * @throws DeaddropError
+ */
+export async function claimRemote(looked: LookedRemote, wireDir: string): Promise<void> {
+  if (looked.head !== undefined) return;
+  const config = readFileSync(wirePaths(wireDir).config);
+  const there = await explained(looked.claim(config));
+  if (claimedWireId(there) === claimedWireId(config)) return;
+  const { url } = looked.remote;
+  throw new DeaddropError("config", `somebody has made another wire in ${url} meanwhile`, {
+    hint: `give another repository; or join that wire, in another folder: deaddrop join ${url} --me HANDLE --wire DIR`,
+  });
 }
 
 /** Pins the remote for this wire, and exchanges what both sides have. Adds what was done to the report. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { moment } from "../../framing/when.ts";
+import { FORKS } from "../../agent/duties/evidence.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";
 import { evidenceFor } from "../../storage/files/evidence.ts";
-import { ownLogs } from "../../wire/layout.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { lookAt } from "../../setup/contact/first-contact.ts";
 import { signingKey } from "../../trust/cards/card.ts";
@@ -31,7 +31,7 @@ interface TrustRow {
   pending: readonly KeyReport[];
   /** What the wire claims; nothing of it is used. */
   advertised: readonly KeyReport[];
-  /** Files that keep what a fork or a rewriting of its logs has shown; absolute paths. */
+  /** Files that keep what a fork of its chain has shown; absolute paths. */
   evidence: string[];
   /** Where the wire's claim departs from the pins. */
   drift: { cause: string; key_id: string; detail: string }[];
@@ -85,14 +85,10 @@ function pendingKeys({ host, place, peers }: AgentPlace, peer: Peer | undefined)
 
 function evidenceFiles(
   { disk }: SetupHost,
-  { layout, paths }: AgentConfig,
+  { paths: { evidence } }: AgentConfig,
   handle: string,
 ): string[] {
-  const { evidence } = paths;
-  if (!layout.roster.includes(handle)) return [];
-  return ownLogs(layout, handle).flatMap(({ name }) =>
-    evidenceFor(disk, evidence, handle, name).map((file) => join(evidence, file)),
-  );
+  return evidenceFor(disk, evidence, handle, FORKS).map((file) => join(evidence, file));
 }
 
 /** How far a peer is believed, in a word. */

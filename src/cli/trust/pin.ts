@@ -8,18 +8,16 @@ import {
   proveKey,
   setMayBeUnsigned,
   setTier,
-  type EarlierKey,
   type StoreChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { earlierKeys } from "../../setup/contact/earlier-keys.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import type { ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { trustRows } from "./list.ts";
-import { endLogHolds, requirePeer } from "./peer.ts";
+import { requirePeer } from "./peer.ts";
 import { askForPin, isCompared, isProof, subjectOf, type Subject } from "./pin-subject.ts";
 
 export interface PinFlags extends GlobalFlags, ConsentFlags {
@@ -41,18 +39,13 @@ export async function run(
   const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
   const compared = key !== undefined && isCompared(key, at, flags);
   const unsigned = flags.unsigned === true;
-  const proves = key !== undefined && (compared || isProof(flags.tier));
-  const earlier = proves ? earlierKeys(at.host, at.place, handle, key.key) : [];
-  const how = { tier: flags.tier, compared, unsigned, earlier, nowMs: cli.clock.nowMs() };
+  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
   const change = (current: TrustStore) => pinned(current, handle, key, how);
-  const store = readPrivateTrust(at.host.disk, at.place.paths);
-  const isRevocationEnded = compared && store.peers.get(handle)?.held?.cause === "key_revoked";
-  const planned = change(store);
+  const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
   if (!planned.ok) throw new DeaddropError("refused", planned.detail);
   await askForPin(cli, at, handle, key, flags);
   changePrivateTrust(at.host.disk, at.place.paths, change);
   await reloadDaemon(at.place.paths);
-  if (isRevocationEnded) await endLogHolds(cli, flags, handle);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === handle);
   const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
   emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);
@@ -62,7 +55,6 @@ interface HowToPin {
   readonly tier: Tier | undefined;
   readonly compared: boolean;
   readonly unsigned: boolean;
-  readonly earlier: readonly EarlierKey[];
   readonly nowMs: number;
 }
 
@@ -74,7 +66,7 @@ function pinned(
   store: TrustStore,
   handle: string,
   key: Subject | undefined,
-  { tier, compared, unsigned, earlier, nowMs }: HowToPin,
+  { tier, compared, unsigned, nowMs }: HowToPin,
 ): StoreChange {
   const peer = store.peers.get(handle);
   const isNew = (peer?.keys.length ?? 0) === 0;
@@ -85,7 +77,7 @@ function pinned(
   const isReplaced = compared && peer?.held?.cause === "key_revoked";
   const proves = isProof(tier) || isReplaced;
   let result: StoreChange = { ok: true, store };
-  if (key !== undefined && proves) result = proveKey(store, handle, key.key, at, earlier);
+  if (key !== undefined && proves) result = proveKey(store, handle, key.key, at);
   else if (key !== undefined) result = accept(store, handle, key.key, at);
   if (result.ok && tier !== undefined) {
     result = setTier(result.store, handle, tier, nowMs, key === undefined && isNew);

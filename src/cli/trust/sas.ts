@@ -78,7 +78,7 @@ async function meetAgain(
     },
     place.paths.operatorJournal,
   );
-  return meetPeers(host, place, peer);
+  return meetPeers(host, place, { again: peer });
 }
 
 function restartLines(peer: string, restarts: number, paint: Paint): string[] {

@@ -1,5 +1,4 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { earlierKeys } from "../../setup/contact/earlier-keys.ts";
 import { meetPeers } from "../../setup/contact/first-contact.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import { updatePairings } from "../../storage/private/pairing-store.ts";
@@ -10,7 +9,6 @@ import {
   endRevocation,
   proveKey,
   setBlocked,
-  type EarlierKey,
   type StoreChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
@@ -19,7 +17,7 @@ import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { standingOf, trustRows } from "./list.ts";
-import { endLogHolds, requirePeer } from "./peer.ts";
+import { requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";
 
 export interface VerifyFlags extends GlobalFlags, ConsentFlags {
@@ -64,25 +62,17 @@ export async function run(
     at.place.paths.operatorJournal,
   );
   if (digits !== standing.digits) await mismatch(at, peer);
-  const isRevocationEnded = at.place.store.peers.get(peer)?.held?.cause === "key_revoked";
-  const proof = { key: standing.key, earlier: earlierKeys(at.host, at.place, peer, standing.key) };
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
-    verified(store, peer, proof, cli.clock.nowMs()),
+    verified(store, peer, standing.key, cli.clock.nowMs()),
   );
   await reloadDaemon(at.place.paths);
-  if (isRevocationEnded) await endLogHolds(cli, flags, peer);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
   emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
 }
 
 /** Pure: the key that the digits are about, and what they prove of it. Spec 2.3, 2.5. */
-function verified(
-  store: TrustStore,
-  peer: string,
-  { key, earlier }: { readonly key: Uint8Array; readonly earlier: readonly EarlierKey[] },
-  nowMs: number,
-): StoreChange {
-  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString(), earlier);
+function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
+  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString());
   const confirmed = proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
   return confirmed.ok ? endRevocation(confirmed.store, peer) : confirmed;
 }
@@ -92,7 +82,7 @@ function revocationLines({ place }: AgentPlace, peer: string): string[] {
   if (held?.cause !== "key_revoked") return [];
   const active = keys.filter((key) => key.active).map(({ keyId }) => keyId);
   return [
-    `${peer} is no longer held then, also if the revoked key has forked its log.`,
+    `${peer} is no longer held then; what the revoked key signed behind the last good line counts for nothing.`,
     ...(active.length === 0 ? [] : [`Of these only the key compared stays: ${active.join(", ")}.`]),
   ];
 }

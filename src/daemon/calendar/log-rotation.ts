@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync, statSync, truncateSync } from "node:fs";
 import { errnoOf } from "../../storage/disk/errno.ts";
 
-/** What the daemon's log may take: the live file and five closed ones. Spec 4.3. */
+/** What the daemon's log may take: the live file and five closed ones. Spec 8.6. */
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const LOGS_KEPT = 5;
 

@@ -4,7 +4,8 @@ import { constants, setPriority } from "node:os";
 import type { Agent } from "../../agent/agent.ts";
 import type { Queue } from "../../agent/session/queue.ts";
 import type { Logger } from "../../agent/session/world.ts";
-import type { AutomaticIncident } from "../../protocol/effects.ts";
+import type { Violation } from "../../agent/answers/audit.ts";
+import type { OperatorIncident } from "../../store/told.ts";
 
 /** What a nightly audit needs. */
 export interface NightlyAudit {
@@ -21,6 +22,8 @@ export interface NightlyAudit {
 const MAX_REPORT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_TEXT = 400;
 const NAMED = 3;
+/** Enough of an id to name a line by. */
+const SHOWN_ID = 10;
 
 /**
  * Audits the wire in a process of its own, with low priority, so that nobody waits for it. What it finds
@@ -76,11 +79,7 @@ function beModest(pid: number | undefined): void {
   }
 }
 
-interface Found {
-  readonly rule: string;
-  readonly log: string | null;
-  readonly line: number | null;
-}
+type Found = Pick<Violation, "rule" | "place" | "event_id">;
 
 /** Undefined when it is no report. */
 function violationsIn(report: string): readonly Found[] | undefined {
@@ -92,10 +91,12 @@ function violationsIn(report: string): readonly Found[] | undefined {
   }
 }
 
-function incidentOf(found: readonly Found[]): AutomaticIncident {
-  const places = found.map(
-    ({ rule, log, line }) => `${rule} in ${log ?? "decisions"}:${line ?? "?"}`,
-  );
+function incidentOf(found: readonly Found[]): OperatorIncident {
+  const places = found.map(({ rule, place, event_id: id }) => {
+    const [author, seq] = place ?? [];
+    const where = author === undefined ? "" : ` of ${author}${seq === null ? "" : `:${seq}`}`;
+    return `${rule}${where}${id === null ? "" : ` (${id.slice(0, SHOWN_ID)})`}`;
+  });
   const digest = createHash("sha256").update(places.join("\n")).digest("hex").slice(0, 16);
   const more = places.length > NAMED ? ` and ${places.length - NAMED} more` : "";
   const count = `${found.length} ${found.length === 1 ? "violation" : "violations"}`;
@@ -104,6 +105,5 @@ function incidentOf(found: readonly Found[]): AutomaticIncident {
     cause: "audit_violations",
     subject: `the nightly audit found ${count}`,
     detail: `${places.slice(0, NAMED).join(", ")}${more}; all of them: deaddrop audit`,
-    concernsWire: false,
   };
 }

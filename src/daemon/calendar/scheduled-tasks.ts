@@ -7,7 +7,7 @@ import { ownLogFile, rotateLog } from "./log-rotation.ts";
 
 /** What a daemon does by the calendar, beside what this module does itself. */
 export interface CalendarWork {
-  /** Each day, in the first minutes of it, UTC: a year may be over. Spec 3.10. */
+  /** Each day, in the first minutes of it, UTC: a year may be over. Spec 1.10. */
   newDay(): Promise<void>;
   /** Each night, UTC. Spec 4.2. */
   night(): Promise<void>;
@@ -15,7 +15,7 @@ export interface CalendarWork {
   stop(): void;
 }
 
-/** Work that belongs to a time of day or a minute and not to the loop. Spec 4.2, 4.3. */
+/** Work that belongs to a time of day or a minute and not to the loop. Spec 4.2, 8.6. */
 export function scheduleTasks(
   agent: Pick<Agent, "place">,
   log: Logger,

@@ -6,7 +6,7 @@ import { StorageError } from "../../storage/disk/disk.ts";
 
 /**
  * Archives the last year that is over, when a log or shared file still begins in it: at the turn of the
- * year, or when a daemon starts that was down then. Spec 3.10. What fails is tried again the next day.
+ * year, or when a daemon starts that was down then. Spec 1.10. What fails is tried again the next day.
  */
 export async function archiveClosedYear(
   agent: Pick<Agent, "archive" | "place">,

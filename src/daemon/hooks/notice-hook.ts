@@ -1,13 +1,13 @@
 import type { HookSettings } from "../../agent/config/settings.ts";
 import type { Logger } from "../../agent/session/world.ts";
-import type { AgentNotice } from "../../protocol/agent-notices/agent-notice.ts";
+import type { Notice } from "../../store/notices.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 import { notStarted, type HookEnd, type HookRun } from "./run-hook.ts";
 
 /** Runs the operator's command when the agent was given a notice. Spec 8.3. */
 export interface NoticeHook {
   /** Returns at once and never throws. */
-  heard(notice: AgentNotice): void;
+  heard(notice: Notice): void;
   /** The daemon ends: nothing more is run, and a command that runs is asked to end. */
   stop(): void;
 }
@@ -41,7 +41,7 @@ function budgetWaitMs(begunMs: readonly number[], perHour: number, nowMs: number
 export function makeNoticeHook(options: NoticeHookOptions): NoticeHook {
   const { log, settings } = options;
   const stopping = new AbortController();
-  let waiting: AgentNotice[] = [];
+  let waiting: Notice[] = [];
   let count = 0;
   let begunMs: number[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -103,7 +103,7 @@ function logEnd(log: Logger, { how, detail, said }: HookEnd, program: string): v
   else log.warn({ ...facts, ...(said === "" ? {} : { said }) }, "the hook did not work");
 }
 
-function factsOf(told: readonly AgentNotice[], total: number): Record<string, string> {
+function factsOf(told: readonly Notice[], total: number): Record<string, string> {
   return {
     DEADDROP_HOOK: "on_notice",
     DEADDROP_NOTICES: String(total),
@@ -112,7 +112,7 @@ function factsOf(told: readonly AgentNotice[], total: number): Record<string, st
 }
 
 /** A line of JSON for each. The text is left out: it quotes subjects of peers. Spec 3.12. */
-function inputOf(notices: readonly AgentNotice[], nowMs: number): string {
+function inputOf(notices: readonly Notice[], nowMs: number): string {
   const lines = notices.map(({ id, kind, at }) => {
     const ageSeconds = Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1_000));
     return JSON.stringify({ id, kind, age_seconds: ageSeconds });

@@ -1,6 +1,7 @@
 import type { HookSettings } from "../../agent/config/settings.ts";
-import type { Logger, StopHook } from "../../agent/session/world.ts";
-import type { StopEnd } from "../../protocol/requests/parking.ts";
+import type { StopHook } from "../../agent/duties/parking.ts";
+import type { StopEnd } from "../../agent/parked.ts";
+import type { Logger } from "../../agent/session/world.ts";
 import { notStarted, type HookEnd, type HookRun } from "./run-hook.ts";
 
 export interface StopHookOptions {
@@ -40,11 +41,11 @@ export function makeStopHook(options: StopHookOptions): StopHook & { stop(): voi
   }
 
   return {
-    run(of) {
-      if (!ends.has(of.by)) ends.set(of.by, begin(of));
-      return ends.get(of.by);
+    run(approval) {
+      const { by } = approval;
+      if (!ends.has(by)) ends.set(by, begin(approval));
+      return ends.get(by);
     },
-    isRunning: (by) => ends.has(by) && ends.get(by) === undefined,
     stop() {
       stopping.abort();
     },

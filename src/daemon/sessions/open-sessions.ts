@@ -1,7 +1,7 @@
 import type { Agent } from "../../agent/agent.ts";
 import type { Queue } from "../../agent/session/queue.ts";
 import type { Logger } from "../../agent/session/world.ts";
-import { hourlyKey } from "../../protocol/notices.ts";
+import { HOUR_MS } from "../../wire/durations.ts";
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 import { processWakes } from "../wake.ts";
@@ -29,7 +29,8 @@ export function openToolSessions(
   return makeToolSessions({
     agent: {
       handle,
-      peers: () => agent.place.layout.members.filter((each) => each !== handle),
+      peers: () =>
+        [...agent.carriers.membership().members.keys()].filter((each) => each !== handle),
       mail: (marks) => queue(() => agent.view("mail", { marks })),
       async setState(state, notWoken) {
         await queue(() => agent.setStatus({ state, notWoken }));
@@ -84,11 +85,10 @@ function tellOverBudget(agent: Agent, queue: Queue, log: Logger, nowMs: number):
   const { perPeer, perThread, inAll } = agent.place.settings.wake;
   const told = queue(() =>
     agent.tell({
-      key: hourlyKey("wake_budget", nowMs),
+      key: `wake_budget:${Math.floor(nowMs / HOUR_MS)}`,
       cause: "wake_budget",
       subject: "mail waits: the agent was woken as often as it may be within an hour",
       detail: `${inAll} times in all, ${perPeer} for a peer, ${perThread} for a thread; see wake.per_hour in deaddrop config list`,
-      concernsWire: false,
     }),
   );
   told.catch((error: unknown) => log.warn({ detail: String(error) }, "the operator is not told"));

@@ -10,7 +10,7 @@ import type {
   WakeWay,
 } from "../../api/tool-sessions.ts";
 import type { MailView, Marks } from "../../api/views.ts";
-import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
+import type { NotWoken } from "../../protocol/beats/beat.ts";
 import type { Wake } from "../wake.ts";
 import type { SpentWakes, WakeLimits } from "./wake-budget.ts";
 

@@ -7,7 +7,7 @@ import type {
   WakeWay,
 } from "../../api/tool-sessions.ts";
 import type { Marks } from "../../api/views.ts";
-import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
+import type { NotWoken } from "../../protocol/beats/beat.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 import type { SessionsHost } from "./registry.ts";
 

@@ -8,7 +8,7 @@ import type {
 } from "../../api/tool-sessions.ts";
 import type { Turn } from "../../api/rounds.ts";
 import type { MailView, Marks } from "../../api/views.ts";
-import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
+import type { NotWoken } from "../../protocol/beats/beat.ts";
 import {
   mailText,
   otherSessionText,

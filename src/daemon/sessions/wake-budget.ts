@@ -1,4 +1,4 @@
-import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
+import type { NotWoken } from "../../protocol/beats/beat.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 
 /** How often an agent may be woken within an hour, or asked to go on. Spec 8.3. */
@@ -79,11 +79,9 @@ export class WakeBudget {
     return Object.fromEntries(
       at.peers.flatMap((peer) => {
         const untilMs = this.#blockedUntil({ from: peer, thread: "", urgent: false }, limits, at);
-        const urgentMs = this.#blockedUntil({ from: peer, thread: "", urgent: true }, limits, at);
-        if (untilMs === undefined) return [];
-        return [
-          [peer, { untilMs, ...(urgentMs === undefined ? {} : { urgentUntilMs: urgentMs }) }],
-        ];
+        const urgent = { from: peer, thread: "", urgent: true };
+        const urgentUntilMs = this.#blockedUntil(urgent, limits, at);
+        return untilMs === undefined ? [] : [[peer, { untilMs, urgentUntilMs }]];
       }),
     );
   }

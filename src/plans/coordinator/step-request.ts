@@ -3,7 +3,7 @@ import { isJsonObject, fromPlain, toPlain, type JsonValue } from "../../wire/jso
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Step } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
-import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
+import { PLAN_STEP } from "../../protocol/asks/requests.ts";
 import { check } from "../../wire/schemas.ts";
 import { quote } from "../../wire/quote.ts";
 

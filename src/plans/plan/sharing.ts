@@ -1,4 +1,4 @@
-import { patternCovers, patternsOverlap } from "../../protocol/decisions/path-match.ts";
+import { patternCovers, patternsOverlap } from "../../protocol/claims/path-match.ts";
 import type { Plan, Step } from "./plan.ts";
 
 /** Of each step, by id: all steps that have to be complete before it, at any distance. */

@@ -1,6 +1,6 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { PLAN_APPROVAL } from "../../protocol/requests/request-line.ts";
+import { PLAN_APPROVAL } from "../../protocol/asks/requests.ts";
 import { recipients } from "../../sending/naming/recipients.ts";
 import { cutSubject } from "../../sending/naming/parent.ts";
 import { sha256Hex } from "../../wire/canonical.ts";

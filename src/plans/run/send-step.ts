@@ -1,11 +1,12 @@
 import type { Client } from "../../api/client.ts";
-import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
+import { PLAN_STEP } from "../../protocol/asks/requests.ts";
 import { sendPrepared } from "../../sending/say-once.ts";
 import { cutSubject } from "../../sending/naming/parent.ts";
 import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
+import type { PlaceJson } from "../../wire/places.ts";
 import { titleOf } from "../plan/plan.ts";
 import type { StepRequest } from "../coordinator/step-request.ts";
 import type { Report } from "../report/report.ts";
@@ -32,13 +33,13 @@ export function answerStep(
   approve: boolean,
   reason?: string,
 ): Promise<unknown> {
-  const { eventId, from, thread, requestId, subject } = asked;
+  const { place, eventId, from, thread, requestId, subject } = asked;
   const draft: Draft = {
     to: [from],
     type: "ack",
     subject: cutSubject(`${approve ? "accepted" : "rejected"}: ${subject}`),
     body: fromPlain({
-      acks: eventId,
+      answers: place,
       request_id: requestId,
       request_type: PLAN_STEP,
       approve,
@@ -51,6 +52,8 @@ export function answerStep(
 
 /** A request for a step, as its answer needs it. */
 export interface AskedStep {
+  /** What the answer names. */
+  readonly place: PlaceJson;
   readonly eventId: string;
   readonly from: string;
   readonly thread: string;

@@ -1,8 +1,8 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import type { RequestView, ThreadMessage } from "../../api/views.ts";
+import type { HeldMessage, RequestView } from "../../api/views.ts";
 import type { Dispatch, WireReport } from "../coordinator/facts.ts";
-import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
+import { PLAN_STEP } from "../../protocol/asks/requests.ts";
 import type { Plan } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
 import { readReport } from "../report/parse-report.ts";
@@ -63,34 +63,42 @@ async function dispatchOf(
   };
 }
 
-/** An answer that we hold counts for the plan before the asker's next beat settles it for everybody. */
+/** An answer that is held counts for the plan also before its asker has closed the request. */
 function answerOf({ status, answer }: RequestView): Dispatch["answer"] {
-  if (answer !== null) return answer.approve ? "accepted" : "refused";
-  return status === "pending" ? "none" : "ended";
+  switch (status) {
+    case "approved":
+      return "accepted";
+    case "rejected":
+      return "refused";
+    case "pending":
+      if (answer === null) return "none";
+      return answer.approve ? "accepted" : "refused";
+    default:
+      return "ended";
+  }
 }
 
 /** The messages of the thread that a message is in. */
 export async function threadOf(
   client: Pick<Client, "view">,
   eventId: string,
-): Promise<readonly ThreadMessage[]> {
+): Promise<readonly HeldMessage[]> {
   try {
     const threads = await client.view("thread", { id: eventId, by: "event_id" });
     return threads.flatMap(({ messages }) => messages);
   } catch (error) {
-    // It waits to be written, or its text is in no log at this moment.
     if (error instanceof DeaddropError && error.code === "unknown_id") return [];
     throw error;
   }
 }
 
 /** A report comes as a `ship` that its reader believes. */
-export function isReport({ type, _meta: meta }: ThreadMessage): boolean {
+export function isReport({ type, _meta: meta }: HeldMessage): boolean {
   const isBelieved = meta.tier !== null && meta.tier !== "UNTRUSTED";
   return type === "ship" && isBelieved && meta.refused === null;
 }
 
-export function reportOf({ from, body, _meta: meta }: ThreadMessage): WireReport {
+export function reportOf({ from, body, _meta: meta }: HeldMessage): WireReport {
   const isObject = typeof body === "object" && body !== null;
   const report = isObject ? (body as Readonly<Record<string, unknown>>)["report"] : undefined;
   return { eventId: meta.id, from, read: readReport(report) };

@@ -1,6 +1,6 @@
 import type { Client } from "../../api/client.ts";
-import type { RequestView, ThreadMessage } from "../../api/views.ts";
-import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
+import type { HeldMessage, RequestView } from "../../api/views.ts";
+import { PLAN_STEP } from "../../protocol/asks/requests.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { readStepRequest, type StepRequest } from "../coordinator/step-request.ts";
 import type { AskedStep } from "../run/send-step.ts";
@@ -30,20 +30,20 @@ export async function openSteps(client: Client): Promise<OpenStep[]> {
   const all = await client.view("requests");
   const ours = all.filter((each) => isStepForUs(client, each) && each.answer?.approve !== false);
   for (const view of ours.slice(-MAX_LOOKED_AT)) {
-    const { event_id: eventId, from, correlation_id: thread, request_id: requestId } = view;
+    const { event_id: eventId, from, place, correlation_id: thread, request_id: requestId } = view;
     const messages = await threadOf(client, eventId);
     const message = messages.find(({ _meta: meta }) => meta.id === eventId);
     if (message === undefined || !isBelieved(message)) continue;
     if (messages.some((each) => isReport(each) && each.from === client.handle)) continue;
     const read = readStepRequest(fromPlain(message.body));
     if (!read.ok) continue;
-    const asked = { eventId, from, thread, requestId, subject: view.subject };
+    const asked = { place, eventId, from, thread, requestId, subject: view.subject };
     open.push({ asked, request: read.request, isTaken: view.answer !== null });
   }
   return open;
 }
 
 /** Its author is at least VERIFIED here. */
-export function isBelieved({ _meta: { tier } }: ThreadMessage): boolean {
+export function isBelieved({ _meta: { tier } }: HeldMessage): boolean {
   return tier !== null && tier !== "UNTRUSTED";
 }

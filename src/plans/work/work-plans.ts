@@ -1,5 +1,5 @@
 import type { Client } from "../../api/client.ts";
-import type { RequestView, ThreadMessage } from "../../api/views.ts";
+import type { HeldMessage, RequestView } from "../../api/views.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import {
   readStepRequest,
@@ -118,10 +118,11 @@ class Worker {
 
   /** `mayAnswer`: in safe mode nothing is begun, since it could not be said. */
   async #handle(request: RequestView, mayAnswer: boolean): Promise<void> {
-    const { event_id: id, from, correlation_id: thread, request_id: requestId, subject } = request;
+    const { event_id: id, place, from, correlation_id: thread } = request;
+    const { request_id: requestId, subject } = request;
     const step = await this.#step(request);
     if (step === undefined) return;
-    const asked: AskedStep = { eventId: id, from, thread, requestId, subject };
+    const asked: AskedStep = { place, eventId: id, from, thread, requestId, subject };
     const { work } = step;
     if (!step.isBelieved) this.#settled.add(id);
     else if (!mayAnswer) return;
@@ -157,7 +158,7 @@ class Worker {
     asked: AskedStep,
     work: Work,
     answer: RequestView["answer"],
-    shipped: ThreadMessage | undefined,
+    shipped: HeldMessage | undefined,
   ): Promise<void> {
     const { name, request } = work;
     const { begun, signal } = this.#outside;
@@ -251,7 +252,7 @@ interface ReadStep {
   readonly isBelieved: boolean;
   readonly work: RequestRead;
   /** The report of ours. */
-  readonly shipped: ThreadMessage | undefined;
+  readonly shipped: HeldMessage | undefined;
 }
 
 interface Work {

@@ -75,7 +75,7 @@ const ID = /^[0-9a-f]{64}$/u;
 
 /**
  * What a line says by itself: the checks of form, in their order. `bytes` is undefined of a line that is too
- * long to be kept. Spec of the next wire, 1.2, 1.5, 1.6, 2.4.
+ * long to be kept. Spec 1.2, 1.5, 1.6, 2.4.
  *
  * @param wireId of this wire: a chained line of another is none of ours
  */

@@ -1,6 +1,6 @@
 /**
  * Why a line is not delivered, in the order in which the reasons are looked for; the first that applies is
- * the reason. Spec of the next wire, 2.4.
+ * the reason. Spec 2.4.
  */
 export const REFUSAL_REASONS = [
   "oversized",

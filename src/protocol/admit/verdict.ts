@@ -17,7 +17,7 @@ export interface Circumstances {
   readonly isHeld: boolean;
   /** A revoked key has signed it, or the operator follows another branch. */
   readonly aside: "struck" | "rejected" | null;
-  /** The line is believed for its key. Spec of the next wire, 2.1. */
+  /** The line is believed for its key. Spec 2.1. */
   readonly isBelieved: boolean;
   /** It may become believed, by a pin or a later line. */
   readonly mayBeBelieved: boolean;
@@ -51,7 +51,7 @@ export const SKEW_WAIT_MS = 15 * MINUTE_MS;
 
 /**
  * Whether a line of a branch that is followed, or one without number, is mail. The order of the questions is
- * that of the reasons. Spec of the next wire, 2.4.
+ * that of the reasons. Spec 2.4.
  */
 export function verdictOf(line: ChainedLine | LooseLine, at: Circumstances): Verdict {
   const { author, type } = line;

@@ -12,7 +12,7 @@ import {
 import { booleanField, field, textField } from "../body.ts";
 import type { AskKey, AskName, HistoryLine } from "./history.ts";
 
-/** What a line asks. Spec of the next wire, 3.4.1. */
+/** What a line asks. Spec 3.4.1. */
 export interface Ask extends AskName {
   /** Who has to answer; undefined when whoever closes it is its party, each for itself. */
   readonly parties: readonly string[] | undefined;
@@ -149,7 +149,7 @@ export function takenBy(word: HistoryLine): Place | undefined {
   return isOfAnother ? close.decides : undefined;
 }
 
-/** Where a position in a thread moves with one word of the agent's own chain. Spec of the next wire, 3.4.2. */
+/** Where a position in a thread moves with one word of the agent's own chain. Spec 3.4.2. */
 export function moved(position: Place | undefined, word: HistoryLine): Place | undefined {
   const taken = takenBy(word);
   if (taken !== undefined || position === undefined) return taken;

@@ -28,10 +28,10 @@ import {
 } from "./members-change.ts";
 import { allOf, isTrue, lacking, type Verdict } from "./verdict.ts";
 
-/** Of a list of ends, so many are read. Spec of the next wire, 1.6. */
+/** Of a list of ends, so many are read. Spec 1.6. */
 const MOST_ENDS = 512;
 
-/** So many changes before one are looked at for leaves. Spec of the next wire, 3.11. */
+/** So many changes before one are looked at for leaves. Spec 3.11. */
 const MOST_CHANGES = 1_024;
 
 /** A line that closes an ask. */
@@ -42,7 +42,7 @@ export interface CloseLine {
 
 /**
  * Which part of an ask a close is about; undefined when it is none of this ask. Its author may close it, it
- * descends from the ask, and it is among the words that are read. Spec of the next wire, 3.4.1, 3.4.5.
+ * descends from the ask, and it is among the words that are read. Spec 3.4.1, 3.4.5.
  */
 export function partClosed(
   history: History,
@@ -166,7 +166,7 @@ function isBareAnswer(history: History, ask: Ask, line: LooseLine, before: Chain
   return isToAsker && history.standing(before, thread).asks === 1;
 }
 
-/** What a change of members needs beside any other proposal. Spec of the next wire, 3.11. */
+/** What a change of members needs beside any other proposal. Spec 3.11. */
 function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): Verdict {
   const asked = history.linked(ask.place);
   if (asked === undefined) return "no";
@@ -179,7 +179,7 @@ function changeVerdict(history: History, ask: Ask, { line, close }: CloseLine): 
   ]);
 }
 
-/** Whether a change can be approved at all; when not, it is void. Spec of the next wire, 3.11. */
+/** Whether a change can be approved at all; when not, it is void. Spec 3.11. */
 export function changeStands(history: History, line: LinkedLine): Verdict {
   const change = readMembersChange(line.body);
   const { author } = line.place;
@@ -261,7 +261,7 @@ function followVerdict(history: History, change: MembersChange, after: ChainPlac
 
 /**
  * Whether a word counts by which an agent takes a change: it is the first that its author takes in that thread,
- * or lists the end of the one before, whose word counts too. Spec of the next wire, 3.11.
+ * or lists the end of the one before, whose word counts too. Spec 3.11.
  */
 export function takeVerdict(history: History, word: LinkedLine): Verdict {
   const taken = takenBy(word);

@@ -44,8 +44,32 @@ export interface Situation {
   isMember(author: string): boolean;
   /** What the last beat of an author advertises. */
   cadenceMs(author: string): number;
-  /** Its carriers were read to their end. */
-  isReadToEnd(author: string): boolean;
+  /** Its carriers were read to their end, as of then or later (wall ms). */
+  isReadToEnd(author: string, sinceMs: number): boolean;
+}
+
+/** Why a daemon ends an ask, as its close says. */
+const END_REASONS = [
+  "withdrawn",
+  "rejected",
+  "another change was approved",
+  "not proved",
+  "answered otherwise",
+  "the thread is full",
+  "a party left",
+  "no answer until it was due",
+  "no answer in time",
+] as const;
+type EndReason = (typeof END_REASONS)[number];
+
+interface End {
+  readonly atMs: number;
+  readonly reason: EndReason;
+}
+
+/** False: our agent has ended it itself, and says why. */
+export function isEndOfDaemon(reason: string): boolean {
+  return END_REASONS.some((each) => each === reason);
 }
 
 /** Words of ours that are left to close what is open before a thread is full. */
@@ -54,7 +78,7 @@ const NO_ID = "0".repeat(64);
 
 /**
  * What our daemon signs about one open ask now; nothing while there is nothing to do. More than one line belong
- * into one transaction; the next ask is judged behind them. Spec of the next wire, 3.4.5, 3.4.6.
+ * into one transaction; the next ask is judged behind them. Spec 3.4.5, 3.4.6.
  *
  * @param others the other open asks of this thread that are ours to close
  */
@@ -69,7 +93,7 @@ export function closingsOf(
   const tip = now.whole(now.us);
   const line = history.linked(ask.place);
   if (tip === undefined || line === undefined) return [];
-  const end = (reason: string, ...answers: readonly JsonValue[]): readonly Draft[] => [
+  const end = (reason: EndReason, ...answers: readonly JsonValue[]): readonly Draft[] => [
     draft(line, open, { outcome: "ended", answers, reason }),
   ];
   if (ask.is === "proposal" && !isPosition(history, tip, ask)) return end("withdrawn");
@@ -176,11 +200,7 @@ export function endingOf(history: History, open: OpenAsk, reason: string): reado
 }
 
 /** When an ask ends for time if nothing changes, milliseconds of Unix time; undefined for never. */
-export function endsAt(
-  history: History,
-  now: Situation,
-  open: OpenAsk,
-): { readonly atMs: number; readonly reason: string } | undefined {
+function endsAt(history: History, now: Situation, open: OpenAsk): End | undefined {
   const { ask, isLive, readySince } = open;
   const line = history.linked(ask.place) ?? history.loose(ask.place);
   if (line === undefined) return undefined;
@@ -188,24 +208,25 @@ export function endsAt(
   if (!others.every((party) => now.isMember(party))) return { atMs: 0, reason: "a party left" };
   const askedMs = parseTimestamp(line.timestamp);
   if (!isLive || askedMs === undefined) return undefined;
-  const due = dueOf(line.body, askedMs);
-  const ends = due === undefined ? [] : [{ atMs: due, reason: "no answer until it was due" }];
-  const late = { atMs: askedMs + now.proposalMs, reason: "no answer in time" };
+  const dueMs = dueOf(line.body, askedMs);
+  const late: End = { atMs: askedMs + now.proposalMs, reason: "no answer in time" };
   const isPlain = ask.is === "request" && field(line.body, "request_type") === undefined;
   const waiting = others.filter((party) => {
     const whole = now.whole(party);
     return whole === undefined || lastYes(history, ask, whole) === undefined;
   });
-  const readyEnds = waiting.map((party) => {
+  const readyEnds = waiting.map((party): End => {
     const since = ask.is === "proposal" ? readySince.get(party) : undefined;
     const answerMs = Math.max(now.answerMs, 2 * now.cadenceMs(party));
     return since === undefined ? late : { atMs: since + answerMs, reason: "no answer in time" };
   });
-  if (!isPlain) ends.push(...(readyEnds.length === 0 ? [late] : readyEnds));
-  // What a party has written may lie unread; one that is held does not block for ever.
-  const isRead = others.every((party) => now.isReadToEnd(party)) || now.nowMs >= late.atMs;
-  const [first] = ends.toSorted((one, other) => one.atMs - other.atMs);
-  if (first === undefined || isRead || first.atMs >= late.atMs) return first;
+  const ends = readyEnds.length === 0 ? [late] : readyEnds;
+  const [byItself] = isPlain ? [] : ends.toSorted((one, other) => one.atMs - other.atMs);
+  const first: End | undefined =
+    dueMs === undefined ? byItself : { atMs: dueMs, reason: "no answer until it was due" };
+  if (first === undefined || now.nowMs < first.atMs || now.nowMs >= late.atMs) return first;
+  // What a party has written in time may lie unread; one that is held does not block for ever.
+  if (others.every((party) => now.isReadToEnd(party, first.atMs))) return first;
   return { ...first, atMs: Math.max(first.atMs, late.atMs) };
 }
 

@@ -45,9 +45,9 @@ export interface Receipt {
   readonly isLive: boolean;
 }
 
-/** Lines that are named as refused, and the number of the beat that names them. */
+/** Lines that are named as refused, and the beat that names them. */
 export interface Refusal extends RefusedLines {
-  readonly beat: number;
+  readonly beat: ChainPlace;
 }
 
 /** Which lines of many are looked at: the first or the last ones, by `seq`, then by id. */
@@ -68,11 +68,11 @@ export interface Standing {
   readonly words: number;
   /** How many of those that are read ask something. */
   readonly asks: number;
-  /** Where the author of the branch stands after them. Spec of the next wire, 3.4.2. */
+  /** Where the author of the branch stands after them. Spec 3.4.2. */
   readonly position: Place | undefined;
 }
 
-/** A word that takes a change of members, and which one. Spec of the next wire, 3.11. */
+/** A word that takes a change of members, and which one. Spec 3.11. */
 export interface Take {
   readonly word: ChainPlace;
   readonly takes: Place;
@@ -115,7 +115,7 @@ export interface History {
   lastAnswer(tip: ChainPlace, ask: AskName): Answered | undefined;
   /** The last word of a thread on the branch of a linked line, itself included, that takes another place than this. */
   lastTake(tip: ChainPlace, thread: string, other: Place): Take | undefined;
-  /** Whether a word that takes a change counts, as far as it was judged. Spec of the next wire, 3.11. */
+  /** Whether a word that takes a change counts, as far as it was judged. Spec 3.11. */
   takeCounts(word: ChainPlace): Verdict;
   /** Whether a place that descends from `at` is named on the branch of a linked line, itself included. */
   isKnownBehind(tip: ChainPlace, at: ChainPlace): boolean;
@@ -151,7 +151,7 @@ export interface History {
   namers(author: string, naming: Naming, place: Place, few: Few): readonly LinkedLine[];
   /**
    * The first beat on the branch of a linked line, itself included, by which its author has taken in, or
-   * has read, a line. Spec of the next wire, 3.2.2.
+   * has read, a line. Spec 3.2.2.
    */
   firstHead(tip: ChainPlace, line: ChainPlace, shows: HeadShows): ChainPlace | undefined;
   /** Whether there is such a beat on any branch of an author. */
@@ -160,7 +160,7 @@ export interface History {
   isRefused(tip: ChainPlace, line: ChainPlace): boolean;
   /** The refusal that does so, of those that end next behind the line. */
   findRefusal(tip: ChainPlace, line: ChainPlace): Refusal | undefined;
-  /** Whether a line, or one behind it, is known at a linked line. Spec of the next wire, 1.6. */
+  /** Whether a line, or one behind it, is known at a linked line. Spec 1.6. */
   isKnown(tip: ChainPlace, line: Place): boolean;
   /** Beats on the branch of a linked line, itself included, dated by then; a few, the last first. */
   lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[];

@@ -7,7 +7,7 @@ import type { HistoryLine } from "./history.ts";
 /** Members, and whether each chains. */
 export type Roster = ReadonlyMap<string, boolean>;
 
-/** What a proposal says that changes who is a member. Spec of the next wire, 3.11. */
+/** What a proposal says that changes who is a member. Spec 3.11. */
 export interface MembersChange {
   /** An epoch of the pinned configuration, or the close of the change that this one follows. */
   readonly after: number | ChainPlace;

@@ -16,18 +16,18 @@ import { rosterInForce, type PinnedRoster, type RosterInForce } from "./roster.t
 /** Who is a member, found again only when a change or a leave was taken in. */
 export class Members {
   readonly #history: History;
-  readonly #pinned: PinnedRoster;
+  readonly pinned: PinnedRoster;
   #found: { readonly mark: string; readonly roster: RosterInForce } | undefined;
 
   constructor(history: History, pinned: PinnedRoster) {
     this.#history = history;
-    this.#pinned = pinned;
+    this.pinned = pinned;
   }
 
   get inForce(): RosterInForce {
     const mark = this.#history.rosterMark();
     if (mark !== undefined && mark === this.#found?.mark) return this.#found.roster;
-    const roster = rosterInForce(this.#history, this.#pinned);
+    const roster = rosterInForce(this.#history, this.pinned);
     this.#found = mark === undefined ? undefined : { mark, roster };
     return roster;
   }
@@ -53,7 +53,7 @@ export interface ChangeDraft {
 /**
  * A change of members that our agent proposes. `makes`: what the roster in force without those who have left is
  * to become. One change is taken for each `after`, so what our agent has taken before has to have ended, and its
- * end is listed. Spec of the next wire, 3.11.
+ * end is listed. Spec 3.11.
  *
  * @param tip our last line
  */

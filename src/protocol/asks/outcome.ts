@@ -4,7 +4,7 @@ import { askKey, readAnswer, readClose, type Ask, type CloseEntry } from "./ask-
 import { isLooseAnswer } from "./closes.ts";
 import type { History, LinkedLine, StandingClose } from "./history.ts";
 
-/** What became of an ask. Spec of the next wire, 3.4.3 to 3.4.5. */
+/** What became of an ask. Spec 3.4.3 to 3.4.5. */
 export type Outcome =
   | {
       readonly is: "pending";

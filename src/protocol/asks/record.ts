@@ -3,13 +3,15 @@ import { decisionWords } from "../../wire/decision-words.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { isHandle } from "../../wire/handle.ts";
 import { fromPlain, isJsonObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
+import type { Domain } from "../../trust/policy/config.ts";
 import { isChained, placeJson, readPlace, type Place, type PlaceJson } from "../../wire/places.ts";
 import { field, textField, textsField } from "../body.ts";
+import { patternsOverlap } from "../claims/path-match.ts";
 import { readAsk, readClose } from "./ask-line.ts";
 import type { History } from "./history.ts";
 import { outcomeOf } from "./outcome.ts";
 
-/** One line of decisions.jsonl before its recorder signs it like a message. Spec of the next wire, 3.4.7. */
+/** One line of decisions.jsonl before its recorder signs it like a message. Spec 3.4.7. */
 export interface UnsignedDecision {
   readonly decision_id: string;
   readonly ratified_at: string;
@@ -34,11 +36,33 @@ export type TouchedDomains = (body: JsonValue) => {
   readonly owners: Readonly<Record<string, string>>;
 };
 
+/** Names and paths beyond these are not looked at. */
+const MOST_DOMAINS = 64;
+const MOST_PATHS = 256;
+const MOST_NAME = 128;
+
+/** By the domains of the pinned configuration. */
+export function touchedBy(pinned: ReadonlyMap<string, Domain>): TouchedDomains {
+  return (body) => {
+    const named = (textsField(body, "domains") ?? []).filter((name) => name.length <= MOST_NAME);
+    const paths = (textsField(body, "paths") ?? []).slice(0, MOST_PATHS);
+    const overlaps = ({ paths: owned }: Domain): boolean =>
+      owned.some((pattern) => paths.some((path) => patternsOverlap(pattern, path)));
+    const sharing = [...pinned].filter(([, domain]) => overlaps(domain)).map(([name]) => name);
+    const names = [...new Set([...named.slice(0, MOST_DOMAINS), ...sharing])];
+    const owners = names.flatMap((name) => {
+      const owner = pinned.get(name)?.owner;
+      return owner === undefined ? [] : [[name, owner] as const];
+    });
+    return { names, owners: Object.fromEntries(owners) };
+  };
+}
+
 const MOST_SLUG = 64;
 const MOST_SUPERSEDES = 256;
 const ID_DIGITS = 8;
 /** A required party records what the closer's daemon has not recorded by then. */
-const RECORDS_AFTER_MS = 10 * MINUTE_MS;
+export const RECORDS_AFTER_MS = 10 * MINUTE_MS;
 /** These follow from pins, not from lines. */
 const OF_PINS = ["affected_domains", "domain_owners"];
 const NOT_COMPARED = [...V31_OMIT, ...OF_PINS];
@@ -90,7 +114,7 @@ function decisionId(given: string | undefined, subject: string, id: string): str
   return `${name}-${id.slice(0, ID_DIGITS)}`;
 }
 
-function slug(text: string): string {
+export function slug(text: string): string {
   const words = text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, "-")

@@ -1,9 +1,16 @@
-import { isChained, isSamePlace, readPlace } from "../../wire/places.ts";
+import { isChained, readPlace } from "../../wire/places.ts";
 import { booleanField, field, textField } from "../body.ts";
 import type { History, HistoryLine } from "./history.ts";
+import { isLeave } from "./members-change.ts";
+
+/** Types of requests that mean something to a daemon, or have a command's help. */
+export const SHUTDOWN = "shutdown";
+export const PLAN_APPROVAL = "plan_approval";
+/** A step of a plan, for its owner. Spec 7.5. */
+export const PLAN_STEP = "plan_step";
 
 const REQUEST_ID = /^[0-9a-f]{8,128}$/u;
-/** What an agent that is parked does not send. Spec of the next wire, 3.8. */
+/** What an agent that is parked does not send. Spec 3.8. */
 export const NOT_WHILE_PARKED: readonly string[] = ["request", "proposal", "claim"];
 
 /** What a request asks for; undefined of one that is plain: it is owed, and no daemon ends it for time. */
@@ -12,7 +19,7 @@ export function requestType({ type, body }: HistoryLine): string | undefined {
 }
 
 /** The name of a request for people, and for programs that answer without a place. */
-export function requestId({ type, body }: HistoryLine): string | undefined {
+export function requestId({ type, body }: OwnLine): string | undefined {
   const text = type === "request" ? textField(body, "request_id") : undefined;
   return text !== undefined && REQUEST_ID.test(text) ? text : undefined;
 }
@@ -22,7 +29,7 @@ type OwnLine = Pick<HistoryLine, "type" | "body">;
 
 /**
  * Whether our agent parks by a line of its own, so that its daemon adds `parks`: it agrees to finish, or acks that
- * a peer which is trusted here shuts down. Spec of the next wire, 3.8.
+ * a peer which is trusted here shuts down. Spec 3.8.
  */
 export function isParking(
   history: History,
@@ -31,10 +38,11 @@ export function isParking(
 ): boolean {
   if (type !== "ack") return false;
   const answered = lineAt(history, body, "answers");
-  if (answered !== undefined && requestType(answered) === "shutdown")
+  if (answered !== undefined && requestType(answered) === SHUTDOWN)
     return booleanField(body, "approve") === true;
   const about = lineAt(history, body, "about");
-  return about?.type === "shutdown" && isTrusted(about.place.author);
+  const isShutdown = about?.type === "shutdown" && !isLeave(about);
+  return isShutdown && booleanField(body, "approve") !== false && isTrusted(about.place.author);
 }
 
 /** Whether a line of ours that is committed has parked our agent. */
@@ -50,13 +58,4 @@ function lineAt(
   const place = readPlace(field(body, name));
   if (place === undefined) return undefined;
   return isChained(place) ? history.linked(place) : history.loose(place);
-}
-
-/** Of our open requests, whether another one than this has its `request_id`: no two have the same. */
-export function isIdTaken(line: HistoryLine, open: readonly HistoryLine[]): boolean {
-  const id = requestId(line);
-  return (
-    id !== undefined &&
-    open.some((other) => requestId(other) === id && !isSamePlace(other.place, line.place))
-  );
 }

@@ -20,6 +20,8 @@ export interface RosterInForce {
   readonly roster: Roster;
   /** What the applied changes have made, with those who have left since. */
   readonly reached: Roster;
+  /** Every handle of the first members and of what the applied changes have made, the earliest first. */
+  readonly handles: readonly string[];
   /** The lines by which they have left, the first of each. */
   readonly leaves: readonly ChainPlace[];
   /** What the next change follows: the epoch, or the close of the last change that is applied. */
@@ -28,12 +30,13 @@ export interface RosterInForce {
   readonly isForked: boolean;
 }
 
-/** Who is a member, by the lines that are held. Spec of the next wire, 3.11. */
+/** Who is a member, by the lines that are held. Spec 3.11. */
 export function rosterInForce(history: History, { roster, epoch }: PinnedRoster): RosterInForce {
   let reached: Roster = roster;
   let after: readonly (number | ChainPlace)[] = [epoch];
   const passed: (number | ChainPlace)[] = [epoch];
   const counted: ChainPlace[] = [];
+  const handles = new Set(roster.keys());
   for (;;) {
     const [next, other] = after.flatMap((each) => approvedAfter(history, each, reached));
     if (next === undefined || other !== undefined) {
@@ -43,7 +46,7 @@ export function rosterInForce(history: History, { roster, epoch }: PinnedRoster)
       const left = new Set(leaves.map(({ author }) => author));
       return {
         roster: new Map([...reached].filter(([handle]) => !left.has(handle))),
-        ...{ reached, leaves },
+        ...{ reached, leaves, handles: [...handles] },
         after: after[0] ?? epoch,
         isForked: other !== undefined,
       };
@@ -51,6 +54,7 @@ export function rosterInForce(history: History, { roster, epoch }: PinnedRoster)
     counted.push(...next.leaves);
     passed.push(...next.closes);
     reached = next.makes;
+    for (const handle of reached.keys()) handles.add(handle);
     after = next.closes;
   }
 }

@@ -35,7 +35,7 @@ export interface AskView {
   readonly unprovedByName: readonly string[];
 }
 
-/** How an ask stands. Spec of the next wire, 3.4.3 to 3.4.6. @param party as of `outcomeOf` */
+/** How an ask stands. Spec 3.4.3 to 3.4.6. @param party as of `outcomeOf` */
 export function viewAsk(
   history: History,
   onlookers: Onlookers,

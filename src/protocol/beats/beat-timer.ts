@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
 
 /**
  * When our next beat is due, in milliseconds of the monotonic clock; plain values that are never stored: a
- * daemon that starts beats at once. Spec of the next wire, 3.2.1 and 4.9.
+ * daemon that starts beats at once. Spec 3.2.1 and 4.9.
  */
 export interface BeatTimer {
   /** Our last beat: when it was written, and what it advertised; undefined before the first. */

@@ -11,8 +11,8 @@ import {
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { countField, field, textField } from "../body.ts";
 
-const AGENT_STATES = ["idle", "busy", "blocked", "paused"] as const;
-/** What an agent does, as its beats say. Spec of the next wire, 3.1. */
+export const AGENT_STATES = ["idle", "busy", "blocked", "paused"] as const;
+/** What an agent does, as its beats say. Spec 3.1. */
 export type AgentState = (typeof AGENT_STATES)[number];
 
 /** How far a beat's author holds the chain of another, and up to which number it has read its mail. */
@@ -22,7 +22,7 @@ export interface Head {
   readonly read: number;
 }
 
-/** Lines that an author lacks: `first` up to `last`, on the branch of `last`. Spec of the next wire, 3.2.4. */
+/** Lines that an author lacks: `first` up to `last`, on the branch of `last`. Spec 3.2.4. */
 export interface Want {
   readonly first: number;
   readonly last: ChainPlace;
@@ -35,7 +35,7 @@ export interface NotWoken {
   readonly urgentUntilMs: number | undefined;
 }
 
-/** What a beat says. Each field is optional, and one of another form is absent. Spec of the next wire, 3.1. */
+/** What a beat says. Each field is optional, and one of another form is absent. Spec 3.1. */
 export interface Beat {
   readonly state: AgentState | undefined;
   /** A word of at most 64 code points: the tier at which its daemon beats. */

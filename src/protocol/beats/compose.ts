@@ -76,7 +76,7 @@ const MOST_REFUSED = 32;
 const MOST_WANTS_FOR_A_NAMER = 2;
 const MOST_ASKING_MS = HOUR_MS;
 
-/** What our next beat says of the lines of others, and whether it is chained. Spec of the next wire, 3.2. */
+/** What our next beat says of the lines of others, and whether it is chained. Spec 3.2. */
 export function composeBeat(state: BeatState, records: BeatRecords): BeatWords {
   const wants = pickWants(state, records);
   if (!state.mayChain) return { isChained: false, heads: [], refused: [], wants };
@@ -111,7 +111,7 @@ export interface BeatStatus {
   readonly notWoken: ReadonlyMap<string, NotWoken>;
 }
 
-/** The body of a beat. Spec of the next wire, 3.1. */
+/** The body of a beat. Spec 3.1. */
 export function beatBody(status: BeatStatus, words: BeatWords): JsonValue {
   const { lastAction, agentLastSeenMs, notWoken } = status;
   return fromPlain({

@@ -5,8 +5,6 @@ import { MINUTE_MS } from "../../wire/durations.ts";
 export interface BeatTimes {
   readonly datedMs: number;
   readonly receivedMs: number;
-  /** It was not there when reading began. */
-  readonly isLive: boolean;
 }
 
 /** What the time of a beat is compared with. */
@@ -20,17 +18,12 @@ export interface LifeLimits {
 
 /**
  * Whether a beat shows that its author's daemon runs: an old one that is put back would revive the dead.
- * Spec of the next wire, 3.2.1.
+ * Spec 3.2.1.
  */
 export function isSignOfLife(beat: BeatTimes, limits: LifeLimits): boolean {
   const { latestMs = -Infinity, skewMs, lackedMs } = limits;
   const earliestMs = Math.min(lackedMs ?? Infinity, beat.receivedMs) - skewMs;
-  return (
-    beat.isLive &&
-    beat.datedMs > latestMs &&
-    beat.datedMs >= earliestMs &&
-    !isDatedAhead(beat, skewMs)
-  );
+  return beat.datedMs > latestMs && beat.datedMs >= earliestMs && !isDatedAhead(beat, skewMs);
 }
 
 /** Later beats are not compared with such a one: a clock that was wrong for a while would silence its author. */
@@ -52,7 +45,7 @@ const SILENT_AFTER_MS = 5 * MINUTE_MS;
 const SILENT_AFTER_CADENCES = 3;
 const ONLINE_CADENCES = 2;
 
-/** Whether an agent's daemon runs. Spec of the next wire, 3.1. */
+/** Whether an agent's daemon runs. Spec 3.1. */
 export function presence(
   life: Life | undefined,
   tiers: Pick<HeartbeatTiers, "cadencesMs">,
@@ -66,12 +59,12 @@ export function presence(
   return ageMs < silenceMs(cadenceMs) ? "late" : "silent";
 }
 
-/** How long after its last sign of life an agent is silent that beats so often. Spec of the next wire, 3.1. */
+/** How long after its last sign of life an agent is silent that beats so often. Spec 3.1. */
 export function silenceMs(cadenceMs: number): number {
   return Math.max(SILENT_AFTER_MS, SILENT_AFTER_CADENCES * cadenceMs);
 }
 
-/** How often an agent says that it beats. Spec of the next wire, 3.1. */
+/** How often an agent says that it beats. Spec 3.1. */
 export function advertisedCadenceMs(
   cadenceMs: number | undefined,
   { cadencesMs }: Pick<HeartbeatTiers, "cadencesMs">,

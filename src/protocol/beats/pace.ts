@@ -4,7 +4,7 @@ import type {
   Transition,
 } from "../../trust/policy/heartbeat-tiers.ts";
 
-/** How fast we beat for one peer, and what that follows from; plain JSON. Spec of the next wire, 4.9. */
+/** How fast we beat for one peer, and what that follows from; plain JSON. Spec 4.9. */
 export interface Pace {
   readonly tier: HeartbeatTier;
   /** When the running interval between two beats began, milliseconds of Unix time; null before the first. */
@@ -43,7 +43,7 @@ const FULL_INTERVAL = 0.9;
 /** Conflicts remembered for one peer; more of them are one long conflict. */
 const MOST_CONFLICTS = 64;
 
-/** The pace after an event. Spec of the next wire, 4.9. */
+/** The pace after an event. Spec 4.9. */
 export function changePace(pace: Pace, event: PaceEvent, tiers: HeartbeatTiers): Pace {
   switch (event.is) {
     case "beat":

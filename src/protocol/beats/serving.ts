@@ -33,7 +33,7 @@ const MOST_LINES_A_DAY = 2 * MOST_COPIES_A_DAY;
 const AGAIN_MS = 10 * MINUTE_MS;
 
 /**
- * What we do with the wants of a beat of another agent. Spec of the next wire, 3.2.4.
+ * What we do with the wants of a beat of another agent. Spec 3.2.4.
  *
  * @param isCarried whether a line stands in a carrier of its author; asked of few lines
  */

@@ -1,4 +1,4 @@
-import { pathMatcher } from "../decisions/path-match.ts";
+import { pathMatcher } from "./path-match.ts";
 import { addresses } from "../escalations/incident-line.ts";
 import type { CheckedPath, CheckView, PathBlock } from "./claim-shapes.ts";
 import {
@@ -24,7 +24,7 @@ export interface PathFacts extends ClaimFacts {
   readonly behind: readonly string[];
 }
 
-/** What our agent may edit of those paths. Spec of the next wire, 3.6 and 3.7. */
+/** What our agent may edit of those paths. Spec 3.6 and 3.7. */
 export function checkPaths(facts: PathFacts, paths: readonly string[]): CheckView {
   const { self } = facts;
   const claims = asked(facts);

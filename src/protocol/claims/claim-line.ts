@@ -1,25 +1,11 @@
 import { firstCodePoints } from "../../wire/json/code-points.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
-import type { Message } from "../../wire/message.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../../wire/durations.ts";
-import { booleanField, countField, field, idField, textField, textsField } from "../body.ts";
-import { isProjectPattern } from "../decisions/path-match.ts";
+import { countField, field, textField, textsField } from "../body.ts";
+import { isProjectPattern } from "./path-match.ts";
 
 export const CLAIM_MODES = ["exclusive", "shared"] as const;
 export type ClaimMode = (typeof CLAIM_MODES)[number];
-
-/** What a line is to claims. Spec 3.7. */
-export type ClaimLine =
-  | ({ readonly is: "claim" } & ClaimWords)
-  /** All claims of its author with the same correlation id in that log end. */
-  | { readonly is: "release" }
-  /** What an addressee says of a claim. Of several answers the last counts. */
-  | {
-      readonly is: "answer";
-      readonly claim: string;
-      readonly grants: boolean;
-      readonly reason: string | undefined;
-    };
 
 const MAX_CLAIM_PATTERNS = 32;
 /** UTF-16 units of all patterns of a claim together: to compare two claims takes their product. */
@@ -31,19 +17,6 @@ const DEFAULT_CLAIM_TTL_MS = HOUR_MS;
 /** Characters of a reason that are kept; the line has all of it. */
 const MAX_CLAIM_REASON = 256;
 
-/** Undefined for a line that is nothing to claims, and for a claim that says what none can say. */
-export function claimLine({ type, body }: Message): ClaimLine | undefined {
-  if (type === "release") return { is: "release" };
-  if (type === "ack") {
-    const claim = idField(body, "acks");
-    if (claim === undefined) return undefined;
-    const grants = booleanField(body, "approve") !== false;
-    return { is: "answer", claim, grants, reason: reasonIn(body) };
-  }
-  const says = type === "claim" ? readClaim(body) : undefined;
-  return says && { is: "claim", ...says };
-}
-
 /** What a claim says. */
 export interface ClaimWords {
   readonly paths: readonly string[];
@@ -52,7 +25,7 @@ export interface ClaimWords {
   readonly reason: string | undefined;
 }
 
-/** Undefined for a body that claims nothing. Spec of the next wire, 3.7. */
+/** Undefined for a body that claims nothing. Spec 3.7. */
 export function readClaim(body: JsonValue): ClaimWords | undefined {
   if (claimProblem(body) !== undefined) return undefined;
   const ttlSeconds = countField(body, "ttl_seconds");

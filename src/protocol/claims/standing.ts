@@ -1,18 +1,18 @@
 import type { Domain } from "../../trust/policy/config.ts";
 import { acceptsType, type Tier } from "../../trust/tiers.ts";
-import type { Place } from "../../wire/places.ts";
+import { placeJson, type Place, type PlaceJson } from "../../wire/places.ts";
 import { booleanField } from "../body.ts";
 import type { History, HistoryLine } from "../asks/history.ts";
-import { patternIncludes, patternsOverlap } from "../decisions/path-match.ts";
+import { patternIncludes, patternsOverlap } from "./path-match.ts";
 import { addresses } from "../escalations/incident-line.ts";
-import { looseAnswer } from "../owed/obligation.ts";
+import { looseAnswer } from "../asks/obligation.ts";
 import type { ClaimWords } from "./claim-line.ts";
 import type { ClaimForecast, ClaimStatus, ClaimView, GrantStatus } from "./claim-shapes.ts";
 
 /** Of one author so many claims count at a time: the first ones in its chain. */
 export const MAX_LIVE_CLAIMS = 8;
 
-/** A claim that has neither ended nor is ignored for being one too many. Spec of the next wire, 3.7. */
+/** A claim that has neither ended nor is ignored for being one too many. Spec 3.7. */
 export interface LiveClaim extends ClaimWords {
   readonly line: HistoryLine;
   /** Its TTL runs from our receipt; milliseconds of Unix time. */
@@ -163,21 +163,25 @@ function overlap(paths: readonly string[], others: readonly string[]): readonly 
   return pairs;
 }
 
+/** A claim as views show it, and what names it. */
+export type PlacedClaim = ClaimView & { readonly place: PlaceJson };
+
 /** The live claims as views show them, in the order in which they were taken in. */
-export function claimsView(facts: ClaimFacts): ClaimView[] {
+export function claimsView(facts: ClaimFacts): PlacedClaim[] {
   const binding = bindingClaims(facts);
   return facts.live
     .toSorted((one, other) => one.receivedMs - other.receivedMs)
     .map((claim) => viewOf(claim, binding, facts));
 }
 
-function viewOf(claim: LiveClaim, binding: readonly LiveClaim[], facts: ClaimFacts): ClaimView {
+function viewOf(claim: LiveClaim, binding: readonly LiveClaim[], facts: ClaimFacts): PlacedClaim {
   const { line, paths, mode, reason, receivedMs, endsMs } = claim;
   const isBinding = binding.includes(claim);
   const owners = grantsOf(claim, facts);
   const rivals = isBinding ? rivalsOf(claim, binding, facts) : [];
   const status = isBinding ? statusOf(owners, rivals) : "void";
   return {
+    place: placeJson(line.place),
     event_id: line.place.id,
     correlation_id: line.thread,
     from: line.place.author,

@@ -21,7 +21,7 @@ const MOST_ESCALATIONS = 256;
 /** A line with one of these does something to an incident, or asks nobody: it is none itself. */
 const NOT_OF_INCIDENTS = ["escalates", "resolves", "resumes", "cause"];
 
-/** How severe an incident is; undefined of a line that is none. Spec of the next wire, 3.5. */
+/** How severe an incident is; undefined of a line that is none. Spec 3.5. */
 export function severityOf({ type, body }: HistoryLine): Severity | undefined {
   if (type !== "incident") return undefined;
   if (NOT_OF_INCIDENTS.some((name) => field(body, name) !== undefined)) return undefined;
@@ -42,7 +42,7 @@ export interface Escalation {
   readonly beats: readonly [ChainPlace, ChainPlace];
 }
 
-/** Undefined of a line that is no escalation. Spec of the next wire, 3.5. */
+/** Undefined of a line that is no escalation. Spec 3.5. */
 export function readEscalation({ place, type, body }: LinkedLine): Escalation | undefined {
   const incident = readPlace(field(body, "escalates"));
   const of = textField(body, "of");
@@ -80,7 +80,7 @@ export function escalationBody(
   return { escalates: placeJson(incident), of, beats: pairs, severity };
 }
 
-/** Whether a line is addressed to one of the members; nobody addresses itself. Spec of the next wire, 1.2. */
+/** Whether a line is addressed to one of the members; nobody addresses itself. Spec 1.2. */
 export function addresses({ place, to }: HistoryLine, handle: string): boolean {
   if (handle === place.author) return false;
   // Without `to` a line of a chain is to all, another one is to whom its carrier says.

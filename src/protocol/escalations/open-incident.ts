@@ -1,11 +1,11 @@
 import type { Place } from "../../wire/places.ts";
 import type { History, HistoryLine, LooseLine } from "../asks/history.ts";
-import { looseAnswer } from "../owed/obligation.ts";
+import { looseAnswer } from "../asks/obligation.ts";
 import { addresses, escalationsOf } from "./incident-line.ts";
 
 const ONE = { from: "first", limit: 1 } as const;
 
-/** What became of an incident. Spec of the next wire, 3.5. */
+/** What became of an incident. Spec 3.5. */
 export interface IncidentStanding {
   /** `escalated` and `open` ones are owed an ack. */
   readonly status: "open" | "acked" | "escalated" | "resolved";

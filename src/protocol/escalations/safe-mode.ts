@@ -56,6 +56,8 @@ export function doesCount(
 /**
  * Whether an escalation is right by the lines of its author and of the silent one: conditions 1 to 3 of 3.5.
  * With the fourth it would be over as well, see `isOver`.
+ *
+ * @internal
  */
 export function escalationVerdict(
   history: History,
@@ -116,7 +118,7 @@ export function isLateEnough(first: LinkedLine, second: LinkedLine, cadences: Be
   return toMs - fromMs >= Math.max(LEAST_WAIT_MS, cadenceMs(first, cadences));
 }
 
-/** What a beat advertises as the time to the next one. Spec of the next wire, 3.1. */
+/** What a beat advertises as the time to the next one. Spec 3.1. */
 export function cadenceMs({ timestamp, body }: LinkedLine, cadences: BeatTimes): number {
   const fromMs = parseTimestamp(timestamp);
   const etaMs = parseTimestamp(textField(body, "next_eta") ?? "");
@@ -150,7 +152,7 @@ export function isSettled(history: History, incident: ChainPlace, of: string): b
   );
 }
 
-/** Whether an escalation that counts for us holds safe mode. Spec of the next wire, 3.5. */
+/** Whether an escalation that counts for us holds safe mode. Spec 3.5. @internal */
 export function isInForce(
   history: History,
   escalation: Escalation,
@@ -195,7 +197,7 @@ const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
 ]);
 const KEY_ACTIONS: readonly (string | undefined)[] = ["add_key", "deactivate_key"];
 
-/** Whether a line may be sent in safe mode. Spec of the next wire, 3.5. */
+/** Whether a line may be sent in safe mode. Spec 3.5. */
 export function mayBeSentInSafeMode(type: string, body: JsonValue): boolean {
   if (SAFE_MODE_TYPES.has(type)) return true;
   if (type !== "proposal") return false;

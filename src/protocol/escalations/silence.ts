@@ -49,7 +49,7 @@ export function stageOf(
 
 /**
  * The escalation that our daemon signs now: the last beat of the addressee is the second one, and the latest
- * before it that can be is the first. All of it are live lines. Spec of the next wire, 3.5.
+ * before it that can be is the first. All of it are live lines. Spec 3.5.
  */
 export function escalationDue(
   history: History,
@@ -86,7 +86,7 @@ export function escalationDue(
   return escalationBody({ incident, of, beats: [first.place, second.place] }, severity);
 }
 
-/** Why the operator of an incident's author should look at an addressee. Spec of the next wire, 3.5. */
+/** Why the operator of an incident's author should look at an addressee. Spec 3.5. */
 export type IncidentTrouble = "incident_unread" | "incident_not_covered";
 
 export function incidentTrouble(

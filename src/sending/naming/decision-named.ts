@@ -1,19 +1,19 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import type { DecisionRecord } from "../../api/views.ts";
+import type { DecisionView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { MIN_ID_PREFIX } from "../../wire/limits.ts";
 import { quote } from "../../wire/quote.ts";
 import { closest } from "../../wire/suggest.ts";
 
 const MAX_LISTED = 8;
-/** A decision's id ends with the first digits of its proposal's. Spec 3.4. */
+/** A decision's id ends with the first digits of its proposal's. Spec 3.4.7. */
 const ID_SUFFIX = /-[0-9a-f]{8}$/u;
 
 /**
  * What a proposal writes into `supersedes`: the id of the decision in force that is named by its id,
  * by the id of its proposal or by a unique prefix of either. A name that no decision has would
- * supersede nothing, and both would stay in force. Throws DeaddropError. Spec 3.4.
+ * supersede nothing, and both would stay in force. Throws DeaddropError. Spec 3.4.7.
  */
 export async function supersededId(
   client: Client,
@@ -28,29 +28,28 @@ export async function supersededId(
   }
   if (others.length > 0) throw ambiguous(name, [found, ...others]);
   await refuseWithout(client, found, parties);
-  const same = inForce.filter(({ decision_id: id }) => id === found.decision_id);
-  return same.length === 1 ? found.decision_id : found.proposal_id;
+  return found.decision_id;
 }
 
-function named(records: readonly DecisionRecord[], name: string): readonly DecisionRecord[] {
+function named(records: readonly DecisionView[], name: string): readonly DecisionView[] {
   const exact = records.filter(
-    ({ decision_id: id, proposal_id: proposal }) => id === name || proposal === name,
+    ({ decision_id: id, proposal: [, , proposal] }) => id === name || proposal === name,
   );
   if (exact.length > 0 || name === "") return exact;
   return records.filter(
-    ({ decision_id: id, proposal_id: proposal }) =>
+    ({ decision_id: id, proposal: [, , proposal] }) =>
       id.startsWith(name) ||
       (name.length >= MIN_ID_PREFIX && proposal.startsWith(name.toLowerCase())),
   );
 }
 
-/** Spec 3.4: only what all parties of a decision agree to supersedes it. */
+/** Spec 3.4.7: only what all parties of a decision agree to supersedes it. */
 async function refuseWithout(
   client: Client,
-  { decision_id: id, acked_by: agreed }: DecisionRecord,
+  { decision_id: id, acked_by: agreed }: DecisionView,
   parties: readonly string[],
 ): Promise<void> {
-  const { roster, members = roster } = await client.view("whoami");
+  const { members } = await client.view("whoami");
   const absent = agreed.filter(
     (party) => party !== client.handle && members.includes(party) && !parties.includes(party),
   );
@@ -62,7 +61,7 @@ async function refuseWithout(
   );
 }
 
-function unknown(name: string, inForce: readonly DecisionRecord[]): DeaddropError {
+function unknown(name: string, inForce: readonly DecisionView[]): DeaddropError {
   const ids = inForce.map(({ decision_id: id }) => id);
   const names = new Map(ids.flatMap((id) => [[id, id] as const, [id.replace(ID_SUFFIX, ""), id]]));
   const nearest = names.get(closest(name, names.keys()) ?? "");
@@ -76,16 +75,18 @@ function unknown(name: string, inForce: readonly DecisionRecord[]): DeaddropErro
   });
 }
 
-function supersededAlready({ decision_id: id }: DecisionRecord): DeaddropError {
+function supersededAlready({ decision_id: id }: DecisionView): DeaddropError {
   return new DeaddropError("refused", `not sent: ${id} is not in force: it has been superseded`, {
     hint: "name the decision that took its place: `deaddrop decisions` lists those in force",
   });
 }
 
-function ambiguous(name: string, found: readonly DecisionRecord[]): DeaddropError {
+function ambiguous(name: string, found: readonly DecisionView[]): DeaddropError {
   const listed = found
     .slice(0, MAX_LISTED)
-    .map(({ decision_id: id, proposal_id: proposal }) => `${id} (proposal ${shortId(proposal)})`);
+    .map(
+      ({ decision_id: id, proposal: [, , proposal] }) => `${id} (proposal ${shortId(proposal)})`,
+    );
   const more = found.length > MAX_LISTED ? [`and ${found.length - MAX_LISTED} more`] : [];
   return new DeaddropError(
     "ambiguous_id",

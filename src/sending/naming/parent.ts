@@ -17,7 +17,7 @@ const REPLY_TO = /^(?:re: (?:[A-Za-z0-9][A-Za-z0-9._-]{0,127}'s [a-z_]+(?::[0-9]
 export const MESSAGE_ID = "event id, or a prefix of it of 6 characters or more";
 
 /**
- * The message named by event id or unique prefix of it, never by correlation id (spec 4.4). Throws
+ * The message named by event id or unique prefix of it, never by correlation id (spec 8.6). Throws
  * DeaddropError `unknown_id` or `ambiguous_id`.
  */
 export async function parentOf(client: Client, id: string): Promise<Parent> {
@@ -50,7 +50,7 @@ export interface NamedThread {
 
 /**
  * The thread that `--thread` names: by a message in it, as everywhere, or by its correlation id as
- * it is. What could be an event id is taken for one and never for a correlation id. Spec 4.4.
+ * it is. What could be an event id is taken for one and never for a correlation id. Spec 8.6.
  */
 export async function threadNamed(client: Client, name: string): Promise<NamedThread> {
   if (!LIKE_AN_ID.test(name)) {
@@ -80,7 +80,7 @@ export function answerTo(parent: Parent, client: Client): string[] {
   return parent.to.filter((handle) => handle !== client.handle);
 }
 
-/** Author, type and subject: what is shown with every answer that is signed. Spec 4.4. */
+/** Author, type and subject: what is shown with every answer that is signed. Spec 8.6. */
 export function aboutParent({ from, type, subject }: Parent): string {
   return `${from}'s ${type}: ${sanitise(subject)}`;
 }

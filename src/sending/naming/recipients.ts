@@ -4,7 +4,7 @@ import { handleFromDid } from "../../wire/handle.ts";
 
 /** All members of the wire but us. */
 export async function peersOf(client: Client): Promise<string[]> {
-  const { roster, members = roster } = await client.view("whoami");
+  const { members } = await client.view("whoami");
   return members.filter((handle) => handle !== client.handle);
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { RequestView } from "../../api/views.ts";
-import { SHUTDOWN } from "../../protocol/requests/request-line.ts";
+import { SHUTDOWN } from "../../protocol/asks/requests.ts";
 import { quote } from "../../wire/quote.ts";
 import { shortId } from "../../framing/short-id.ts";
 import type { Parent } from "./parent.ts";
@@ -17,7 +17,7 @@ export function newRequestId(): string {
 /**
  * The request that is named by its `request_id`, or by its event id or a prefix of it. Its asker has
  * chosen the first, so a name that two requests have is refused, also when only one of them is open.
- * Spec 4.4. Throws DeaddropError.
+ * Spec 8.6. Throws DeaddropError.
  */
 export async function requestNamed(client: Client, name: string): Promise<readonly RequestView[]> {
   const named = await client.view("requests", { named: name });
@@ -76,14 +76,15 @@ export function refuseSettled(request: RequestView, anyway: boolean): void {
     );
   }
   if (status !== "pending") {
-    const words = status === "void" ? "is void: it was asked twice" : `has ended: it was ${status}`;
+    const words =
+      status === "void" ? "is void: it does not say whom it asks" : `has ended: it was ${status}`;
     throw new DeaddropError("refused", `not sent: ${from}'s request ${words}`, again);
   }
   if (answer === null) return;
   const said = answer.approve ? "approved" : "rejected";
   throw new DeaddropError(
     "refused",
-    `not sent: you have ${said} it (${shortId(answer.event_id)}), and the first answer counts`,
-    again,
+    `not sent: you have ${said} it (${shortId(answer.event_id)}), and ${from} closes it with that`,
+    { hint: "--anyway sends another answer, which counts only if it is closed with that one" },
   );
 }

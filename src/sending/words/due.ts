@@ -7,7 +7,7 @@ import { timeSpan } from "./time-span.ts";
 
 /**
  * Until when an answer is asked for, for `body.due`: an instant, or a span from now, which ends with
- * a full minute so that signing takes nothing of it. Throws DeaddropError. Spec 3.4.
+ * a full minute so that signing takes nothing of it. Throws DeaddropError. Spec 3.4.6.
  */
 export function dueInstant(text: string, nowMs: number): string {
   const spanMs = timeSpan(text);

@@ -3,7 +3,6 @@ import { DeaddropError } from "../../api/errors.ts";
 import { readAgentSettings } from "../../agent/config/settings.ts";
 import type { Backup, BackupPlace } from "../../storage/private/backup-file.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import { parseHeads, type Heads } from "../../storage/own-log/heads.ts";
 import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
 import { parsePairings, type Pairings } from "../../trust/pairing/pairing-file.ts";
 import { EMPTY_STORE, type TrustStore } from "../../trust/store.ts";
@@ -13,7 +12,6 @@ import { encodeBase64, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signatur
 /** What the files of a backup say. */
 export interface BackupContents {
   readonly store: TrustStore;
-  readonly heads: Heads;
   readonly pairings: Pairings;
   /** The 32 bytes of the agent's own key. */
   readonly seed: Uint8Array;
@@ -51,17 +49,13 @@ function contentsOf(backup: Backup): BackupContents {
   const paired = fileIn(backup, "config", "pairing.json");
   const pairings = paired === undefined ? undefined : parsePairings(paired, "pairing.json");
   if (pairings?.ok === false) throw refused("pairing.json", pairings.detail);
-  const heads = fileIn(backup, "config", "heads.json");
   checkPolicy(backup);
   return {
     store: store?.store ?? EMPTY_STORE,
-    heads: heads === undefined ? NO_HEADS : parseHeads(heads, "heads.json"),
     pairings: pairings?.pairings ?? new Map(),
     seed,
   };
 }
-
-export const NO_HEADS: Heads = { peers: new Map(), own: new Map() };
 
 export function fileIn(backup: Backup, place: BackupPlace, name: string): Uint8Array | undefined {
   return backup.files.find((file) => file.place === place && file.name === name)?.bytes;

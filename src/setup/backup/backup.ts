@@ -3,6 +3,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import {
   boundsProblem,
   isBackupName,
+  STORE_NAME,
   MAX_FILE_BYTES,
   type Backup,
   type BackupFile,
@@ -12,6 +13,7 @@ import {
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { parseTrustStore } from "../../trust/trust-file.ts";
+import { Store } from "../../store/store.ts";
 import { fileIn, readContents } from "./backup-contents.ts";
 
 /** What a daemon or a command changes meanwhile is read again so often. */
@@ -19,8 +21,9 @@ const MAX_TRIES = 5;
 
 /**
  * All that is private to an agent on one wire and cannot be made again: its keys, and its private
- * folder but for the locks. No name is left out because it is not known here. Of the state, which is
- * derived or large, only the version of the trust store that was seen last.
+ * folder but for the locks and the mark. No name is left out because it is not known here. Of the state, which
+ * carriers and peers give back, the version of the trust store that was seen last, and a snapshot of the store
+ * where that is small. Spec 4.6.
  */
 export function collectBackup(
   disk: Disk,
@@ -31,7 +34,7 @@ export function collectBackup(
     readonly remote?: BackupRemote | undefined;
   },
 ): Backup {
-  const files = steadyFiles(disk, paths);
+  const files = [...steadyFiles(disk, paths), ...storeSnapshot(disk, paths)];
   const problem = boundsProblem(files);
   if (problem !== undefined) {
     throw new DeaddropError("refused", `${paths.configDir}: ${problem}`, {
@@ -56,22 +59,38 @@ export function collectBackup(
   return whole;
 }
 
+/** As of one commit, whoever writes meanwhile. Nothing where it is too large: carriers and peers have its lines. */
+function storeSnapshot(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
+  const size = disk.stat(paths.store)?.size ?? 0;
+  if (size === 0 || size > MAX_FILE_BYTES) return [];
+  const copy = `${paths.store}.backup.tmp`;
+  disk.remove(copy);
+  try {
+    Store.copy(paths.store, copy);
+    const bytes = readWhole(disk, copy);
+    if (bytes === undefined || bytes.length > MAX_FILE_BYTES) return [];
+    return [{ place: "state", name: STORE_NAME, bytes }];
+  } finally {
+    disk.remove(copy);
+  }
+}
+
 interface Found {
   readonly place: BackupPlace;
   readonly name: string;
   readonly path: string;
 }
 
-/** The files as they all were at one moment; heads.json alone may be newer, which takes nothing away. */
+/** The files as they all were at one moment. */
 function steadyFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
   for (let left = MAX_TRIES; left > 0; left -= 1) {
     const found = backupPaths(disk, paths);
-    const looks = looksOf(disk, paths, found);
+    const looks = looksOf(disk, found);
     const files = found.flatMap(({ place, name, path }) => {
       const bytes = readWhole(disk, path, MAX_FILE_BYTES);
       return bytes === undefined ? [] : [{ place, name, bytes }];
     });
-    if (files.length === found.length && looksOf(disk, paths, backupPaths(disk, paths)) === looks) {
+    if (files.length === found.length && looksOf(disk, backupPaths(disk, paths)) === looks) {
       return files;
     }
   }
@@ -80,9 +99,8 @@ function steadyFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
   });
 }
 
-function looksOf(disk: Disk, paths: AgentPaths, found: readonly Found[]): string {
-  const steady = found.filter(({ path }) => path !== paths.heads);
-  return steady.map(({ path }) => `${path} ${lookOf(disk, path)}`).join("\n");
+function looksOf(disk: Disk, found: readonly Found[]): string {
+  return found.map(({ path }) => `${path} ${lookOf(disk, path)}`).join("\n");
 }
 
 function backupPaths(disk: Disk, paths: AgentPaths): readonly Found[] {
@@ -94,7 +112,7 @@ function backupPaths(disk: Disk, paths: AgentPaths): readonly Found[] {
   return folders.flatMap(([place, folder]) =>
     disk
       .list(folder)
-      .filter((name) => isBackupName(paths.handle, place, name))
+      .filter((name) => isBackupName(paths.handle, place, name) && name !== STORE_NAME)
       .map((name) => ({ place, name, path: join(folder, name) }))
       .filter(({ path }) => disk.stat(path)?.kind === "file"),
   );

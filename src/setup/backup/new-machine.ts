@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Backup, BackupRemote } from "../../storage/private/backup-file.ts";
-import { readTransportSettings, transportPaths } from "../../transport/transport-settings.ts";
+import { readTransportSettings, transportPaths } from "../../carriers/transport-settings.ts";
 import type { SetupHost } from "../host.ts";
 
 /** The repository through which this machine shares a wire; undefined: by its folder alone. */

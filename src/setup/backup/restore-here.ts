@@ -2,13 +2,11 @@ import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { isBackupName } from "../../storage/private/backup-file.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { parseHeads, type Heads } from "../../storage/own-log/heads.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { parsePairings, type Pairings } from "../../trust/pairing/pairing-file.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { parseTrustStore } from "../../trust/trust-file.ts";
 import { PUBLIC_KEY_BYTES } from "../../wire/signature.ts";
-import { NO_HEADS } from "./backup-contents.ts";
 
 /** What is known on this machine before anything is restored. */
 export interface Here {
@@ -16,7 +14,6 @@ export interface Here {
   readonly store: TrustStore | undefined;
   /** The version of the trust store that was seen last; 0 when none was. */
   readonly seen: number;
-  readonly heads: Heads;
   readonly pairings: Pairings;
   /** Files that are there and say nothing: what they knew is lost. In words. */
   readonly damaged: readonly string[];
@@ -43,7 +40,6 @@ export function readHere(disk: Disk, paths: AgentPaths): Here {
       return parsed.store;
     }),
     seen: read(paths.trustSeen, seenIn) ?? 0,
-    heads: read(paths.heads, (bytes) => parseHeads(bytes, paths.heads)) ?? NO_HEADS,
     pairings:
       read(paths.pairing, (bytes) => {
         const parsed = parsePairings(bytes, paths.pairing);

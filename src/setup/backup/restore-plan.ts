@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { serialiseBackup, type Backup } from "../../storage/private/backup-file.ts";
+import { serialiseBackup, STORE_NAME, type Backup } from "../../storage/private/backup-file.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { aheadOf, newerHeads } from "./heads-merge.ts";
-import { serialiseHeads, type Heads } from "../../storage/own-log/heads.ts";
 import { wirePaths, type AgentPaths, agentPaths } from "../../storage/paths.ts";
 import { serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import { restoredPairings } from "../../trust/pairing/pairing-restore.ts";
@@ -13,7 +11,7 @@ import { fileIn, readContents } from "./backup-contents.ts";
 import type { SetupHost } from "../host.ts";
 import { isKeyName, readHere, seedsHere } from "./restore-here.ts";
 import { planKeys, type ReplacedKey } from "./restore-keys.ts";
-import { followOwnLogs } from "./restore-logs.ts";
+import { laterKeys } from "./later-keys.ts";
 import { stillToDo, write, type RestoreStep } from "./restore-step.ts";
 import { planTrust } from "./restore-trust.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -24,8 +22,6 @@ import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 export interface RestoreRequest {
   readonly wireDir: string;
-  /** Stand in for a roster that the wire lacks. Spec 1.1. */
-  readonly peers?: readonly string[] | undefined;
 }
 
 /** What a restore would do; nothing is written yet. */
@@ -36,19 +32,12 @@ export interface RestorePlan {
   /** Why this goes back in time, in words; empty if it does not. */
   readonly older: readonly string[];
   readonly replaced: readonly ReplacedKey[];
-  /** Logs of ours whose daemon will not write to them, and why. */
-  readonly notes: readonly string[];
   /** Of the backup's document: tells an interrupted restore of the same one. */
   readonly digest: string;
 }
 
 /** What is merged with what is here, or written again, instead of being put back as it was. */
-const MERGED: ReadonlySet<string> = new Set([
-  "trust.json",
-  "heads.json",
-  "pairing.json",
-  "wire.json",
-]);
+const MERGED: ReadonlySet<string> = new Set(["trust.json", "pairing.json", "wire.json"]);
 
 /** Checks all of a backup against this machine and its wire. Throws what has to be done first. */
 export function planRestore(host: SetupHost, backup: Backup, request: RestoreRequest): RestorePlan {
@@ -57,20 +46,17 @@ export function planRestore(host: SetupHost, backup: Backup, request: RestoreReq
   const paths = restorePlace(host, backup, request.wireDir);
   const here = readHere(disk, paths);
   const trust = planTrust(here, contents.store);
-  const heads = newerHeads(here.heads, contents.heads);
   const settings = planSettings(disk, paths, backup);
-  const logs = followOwnLogs(disk, paths, {
+  const later = laterKeys(disk, paths, {
     config: fileIn(backup, "config", "config.json") ?? policyHere(disk, paths),
-    settings: fileIn(backup, "config", "settings.json") ?? readWhole(disk, paths.settings),
-    peers: request.peers,
     seeds: [...seedsIn(backup), ...seedsHere(disk, paths)],
-    remembered: heads.own,
   });
   const pairings = restoredPairings(here.pairings, contents.pairings, () => host.random(32));
   const keys = planKeys(disk, paths, backup);
   const steps = [
-    // The heads first: whatever comes of the rest, they keep us from signing a `seq` twice.
-    ...headSteps(paths, { peers: heads.peers, own: logs.own }),
+    // The marks first: whatever comes of the rest, nothing is signed before the operator says so.
+    ...markSteps(paths),
+    ...storeSteps(disk, paths, backup),
     ...trustSteps(paths, trust.store),
     ...(pairings.size === 0 ? [] : [write(paths.pairing, bytesOf(serialisePairings(pairings)))]),
     ...settings.steps,
@@ -81,20 +67,28 @@ export function planRestore(host: SetupHost, backup: Backup, request: RestoreReq
     steps: stillToDo(disk, steps),
     older: [
       ...(trust.older === undefined ? [] : [trust.older]),
-      ...aheadOf(here.heads, contents.heads),
       ...here.damaged,
-      ...logs.older,
+      ...later,
       ...settings.differing,
     ],
     replaced: keys.replaced,
-    notes: logs.notes,
     digest: createHash("sha256").update(serialiseBackup(backup)).digest("hex"),
   };
 }
 
-function headSteps(paths: AgentPaths, heads: Heads): readonly RestoreStep[] {
-  if (heads.peers.size + heads.own.size === 0) return [];
-  return [write(paths.heads, serialiseHeads(heads))];
+/** A key that was restored has signed what nobody here knows. Spec 1.6. */
+function markSteps({ mark, identity }: AgentPaths): readonly RestoreStep[] {
+  return [mark, identity.mark].map((path) => ({ do: "remove", path }));
+}
+
+/** Only where there is none: one that is here knows more, or is filled from the carriers. */
+function storeSteps(disk: Disk, paths: AgentPaths, backup: Backup): readonly RestoreStep[] {
+  const store = fileIn(backup, "state", STORE_NAME);
+  if (store === undefined || disk.stat(paths.store) !== undefined) return [];
+  const beside = ["-wal", "-shm"].map((end): RestoreStep => {
+    return { do: "remove", path: `${paths.store}${end}` };
+  });
+  return [...beside, write(paths.store, store)];
 }
 
 /** The store before its version: a crash between leaves one that is newer than the last seen. */
@@ -144,7 +138,7 @@ function bytesOf(text: string): Uint8Array {
 
 /**
  * Where the files of a backup belong on this machine. The wire may be at another path than before;
- * but it has to be that wire: heads and pins of one say nothing about another. Spec 1.1.
+ * but it has to be that wire: pins of one say nothing about another. Spec 1.1.
  */
 function restorePlace({ disk, places }: SetupHost, backup: Backup, wireDir: string): AgentPaths {
   requireWire(disk, wireDir);

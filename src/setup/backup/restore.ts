@@ -84,8 +84,6 @@ function carryOut({ disk, nowMs }: SetupHost, plan: RestorePlan, backup: Backup)
   if (steps.length > 0) {
     const begun = `${JSON.stringify({ sha256: digest, at_ms: nowMs })}\n`;
     disk.replace(paths.restoring, Buffer.from(begun, "utf8"), PRIVATE_FILE);
-    // Derived, and made with heads that may be newer than those that can still be read.
-    disk.remove(paths.checkpoint);
   }
   rememberWire(disk, paths, backup.wireId);
   for (const step of steps) take(disk, step);

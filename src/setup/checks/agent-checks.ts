@@ -1,21 +1,22 @@
 import { join } from "node:path";
+import { growthView, type GrowthView } from "../../agent/answers/growth.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import { noDaemon } from "../../agent/views/troubles.ts";
+import { noDaemon } from "../../agent/answers/troubles.ts";
+import { unownedLogs } from "../../agent/answers/unowned-logs.ts";
+import { PartNames, SHARED_FILES } from "../../carriers/archive.ts";
+import { listWire, makeWireLayout } from "../../carriers/folder.ts";
+import { knownMembership } from "../../agent/config/known-handles.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { lockHolder } from "../../storage/disk/lock.ts";
 import { unownedText } from "../../storage/unowned-text.ts";
-import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { trustDrift } from "../../trust/cards/advertised.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
 import { mayBeUnsigned } from "../../trust/policy/config.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
-import { isChained } from "../../wire/chain.ts";
-import { ownLogs } from "../../wire/layout.ts";
 import { absentNote } from "../guard/project-files.ts";
 import { projectFrom } from "../guard/project-paths.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
-import { lastMessage } from "./last-message.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 import { quote } from "../../wire/quote.ts";
 import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
@@ -66,11 +67,12 @@ export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonl
 
 /** Whom we believe: pins, tiers, holds, and where the wire claims something else. Spec 2.1, 2.3. */
 export function checkPeers(disk: Disk, place: AgentConfig): readonly Finding[] {
-  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  const { members } = knownMembership(disk, place);
+  const peers = [...members].filter(([handle]) => handle !== place.handle);
   return [
-    ...peers.map((handle) => checkPeer(place, handle)),
+    ...peers.map(([handle]) => checkPeer(place, handle)),
     ...driftFindings(disk, place),
-    ...peers.flatMap((handle) => chainFindings(disk, place, handle)),
+    ...peers.flatMap(([handle, chains]) => (chains ? [] : [doesNotChain(handle)])),
   ];
 }
 
@@ -111,41 +113,54 @@ function driftFindings(disk: Disk, { store, wire }: AgentConfig): readonly Findi
     );
 }
 
-/** Replay of unchained lines from another wire cannot be told apart. Spec 1.6. */
-function chainFindings(
-  disk: Disk,
-  { layout, wire }: AgentConfig,
-  handle: string,
-): readonly Finding[] {
-  return ownLogs(layout, handle).flatMap((log) => {
-    const last = lastMessage(disk, join(wire.folder, log.path));
-    if (last === undefined || isChained(last)) return [];
-    return [
-      warning(
-        `chain of ${log.name}`,
-        `${handle} does not chain its lines: what it wrote on another wire could be replayed here`,
-        `have ${handle} use deaddrop, or give it a key of its own for each wire`,
-      ),
-    ];
-  });
+/** Replay of unchained lines from another wire cannot be told apart. Spec 1.6, 2.6. */
+function doesNotChain(handle: string): Finding {
+  return warning(
+    `chain of ${handle}`,
+    `${handle} does not chain its lines: what it wrote on another wire could be replayed here`,
+    `have ${handle} use deaddrop, and then mark it: deaddrop member chains ${handle}`,
+  );
 }
 
-/** Logs that nobody reads. Spec 1.1. */
-export function checkUnowned(disk: Disk, { wire, layout }: AgentConfig): readonly Finding[] {
-  const names = unownedText(unownedLogs(disk, wire.folder, layout));
-  if (names === undefined) return [];
+/** Files of lines that nobody reads. Spec 1.9. */
+export function checkUnowned(disk: Disk, place: AgentConfig): readonly Finding[] {
+  const { wire } = place;
+  const membership = knownMembership(disk, place);
+  const layout = makeWireLayout(membership);
+  const names = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
+  const { unowned } = listWire(disk, wire.folder, layout, names);
+  const found = unownedText(unownedLogs(disk, wire.folder, unowned));
+  if (found === undefined) return [];
   return [
     warning(
       "unowned logs",
-      `they belong to no handle of the roster (${layout.kind}: ${layout.roster.join(", ")}) and are not read: ${names}`,
-      `find out who wrote them; a roster or layout that changed in ${wire.config} hides what was said there`,
+      `they belong to nobody who was ever a member (${membership.handles.join(", ")}) and are not read: ${found}`,
+      "find out who wrote them, and move them away",
     ),
   ];
 }
 
+/** How large what grows with use is. Spec 4.6. */
+export function growthOf(disk: Disk, place: AgentConfig): readonly GrowthView[] {
+  const { wire } = place;
+  const layout = makeWireLayout(knownMembership(disk, place));
+  const names = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
+  const { carriers } = listWire(disk, wire.folder, layout, names);
+  const files = {
+    logs: carriers.map(({ name }) => join(wire.folder, name)),
+    decisions: [wire.decisions],
+    incidents: [wire.incidents],
+  };
+  const { store, inbox } = place.paths;
+  return growthView(
+    { store: { path: store }, place: { inboxPath: inbox }, world: { disk } },
+    files,
+  );
+}
+
 /** What the operator has agreed to that is weaker than the defaults, listed ever after. Spec 1.1, 1.5. */
-export function checkPolicy({ config, layout, store, handle }: AgentConfig): readonly Finding[] {
-  const weak = weaknesses(config, layout.roster, [handle]).map(({ detail }) =>
+export function checkPolicy({ config, pinned, store, handle }: AgentConfig): readonly Finding[] {
+  const weak = weaknesses(config, [...pinned.roster.keys()], [handle]).map(({ detail }) =>
     warning(
       "policy",
       detail,

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
-import { ownLogs } from "../../wire/layout.ts";
+import { carriersOf } from "../../carriers/folder.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
 import { isOurs } from "../wire/sharing.ts";
+import { knownMembership } from "../../agent/config/known-handles.ts";
 import { cardPath, statePath } from "../../storage/paths.ts";
 
 /** Others that can write, or replace files, where they should not. Spec 1.1, 2.1. */
@@ -45,8 +46,10 @@ function folderFindings(disk: Disk, path: string): readonly Finding[] {
 }
 
 /** What this agent alone may write: its logs, its card, its published state. */
-function ownFileFindings(disk: Disk, { wire, layout, handle }: AgentConfig): readonly Finding[] {
-  const logs = ownLogs(layout, handle).map((log) => join(wire.folder, log.path));
+function ownFileFindings(disk: Disk, place: AgentConfig): readonly Finding[] {
+  const { wire, handle } = place;
+  const { members } = knownMembership(disk, place);
+  const logs = carriersOf(handle, members).map(({ path }) => join(wire.folder, path));
   const others = [cardPath(wire, handle), statePath(wire, handle)];
   return [...logs, ...others].flatMap((path) => {
     const stat = disk.stat(path);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { sep } from "node:path";
-import type { GitSettings } from "../../transport/transport-settings.ts";
+import type { GitSettings } from "../../carriers/transport-settings.ts";
 import { ok, warning, type Finding } from "./host-checks.ts";
 
 const CHECK = "transport";

@@ -1,13 +1,7 @@
 import { DeaddropError } from "../../api/errors.ts";
-import {
-  readWhole,
-  stillNamed,
-  type Disk,
-  type DiskFile,
-  LOCK_WAIT_MS,
-} from "../../storage/disk/disk.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { parseObject } from "../../wire/json/json.ts";
-import { isOurs, share } from "../wire/sharing.ts";
+import { isOurs, openShared, share } from "../wire/sharing.ts";
 import type { Sharing } from "../../storage/sharing.ts";
 
 /** The public half of a key as trust files write it. Spec 2.1. */
@@ -27,10 +21,10 @@ const MAX_TRUST_FILE_BYTES = 4 * 1024 * 1024;
 /**
  * Adds our key to the wire's trust.json, which is all that Python peers read. Everything else in
  * the file stays as it is. Under the file's kernel lock; of our own file readers see the old one or
- * the new one. Spec 2.1, 4.1.
+ * the new one. Spec 2.1, 4.2.
  */
 export function advertiseKey(disk: Disk, path: string, key: AdvertisedKey, sharing: Sharing): void {
-  const file = openLocked(disk, path, sharing);
+  const file = openShared(disk, path, sharing);
   try {
     const text = advertisedText(disk, path);
     const next = withAdvertisedKey(text, key);
@@ -110,22 +104,4 @@ export function withAdvertisedKey(text: string, key: AdvertisedKey): Advertised 
 
 function isPlainObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Opens and locks the file at the path: another writer may have replaced it. */
-function openLocked(disk: Disk, path: string, sharing: Sharing): DiskFile {
-  for (let attempt = 0; attempt < 10; attempt++) {
-    const isNew = disk.stat(path) === undefined;
-    const file = disk.open(path, "append", sharing.sharedMode);
-    if (isNew) share(disk, path, sharing.sharedMode, sharing);
-    if (!file.lock(LOCK_WAIT_MS)) {
-      file.close();
-      break;
-    }
-    if (stillNamed(disk, file)) return file;
-    file.close();
-  }
-  throw new DeaddropError("storage", `${path}: another program holds its lock`, {
-    hint: "wait a moment and repeat the command",
-  });
 }

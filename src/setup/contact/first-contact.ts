@@ -30,6 +30,7 @@ import { isPinned, type PinnedKey } from "../../trust/store.ts";
 import { NONCE_BYTES } from "../../trust/pairing/sas.ts";
 import { parseObject } from "../../wire/json/json.ts";
 import { canonicalText } from "../../wire/canonical.ts";
+import { knownHandles } from "../../agent/config/known-handles.ts";
 import { advertiseKey, advertises } from "./advertise.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import type { SetupHost } from "../host.ts";
@@ -48,6 +49,11 @@ export interface Contact {
   readonly pinned: readonly string[];
 }
 
+export interface Meeting {
+  readonly again?: string;
+  readonly handles?: readonly string[];
+}
+
 /** What is where a peer's card belongs. */
 export type Look =
   | { readonly is: "absent" }
@@ -60,9 +66,14 @@ export type Look =
  * stored. Repeating it changes nothing. Spec 2.2, 2.3.
  *
  * @param again the operator lets another claim of this peer, if one waits, see a nonce of ours
+ * @param handles every agent that is or was on the wire; by default those that the agent's store knows
  */
-export function meetPeers(host: SetupHost, place: AgentConfig, again?: string): Contact {
-  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+export function meetPeers(
+  host: SetupHost,
+  place: AgentConfig,
+  { again, handles = knownHandles(host.disk, place) }: Meeting = {},
+): Contact {
+  const peers = handles.filter((handle) => handle !== place.handle);
   const looks = new Map(peers.map((peer) => [peer, lookAt(host, place, peer)]));
   const contact = {
     pairings: new Map<string, Pairing>(),
@@ -93,9 +104,12 @@ export function meetPeers(host: SetupHost, place: AgentConfig, again?: string): 
 }
 
 /** Tells whether anything that `meetPeers` reads may have changed; one `stat` a file. */
-export function lookOfContact({ disk }: SetupHost, place: AgentConfig): string {
-  const { wire, layout, paths, identity } = place;
-  const cards = layout.roster.map((handle) => cardPath(wire, handle));
+export function lookOfContact(
+  { disk }: SetupHost,
+  { wire, paths, identity }: AgentConfig,
+  handles: readonly string[],
+): string {
+  const cards = handles.map((handle) => cardPath(wire, handle));
   const own = [paths.trust, paths.pairing, paths.pinnedConfig, paths.settings];
   const looks = [...cards, wire.trust, ...own].map((path) => lookOf(disk, path));
   return [identity.signer.keyId, ...looks].join("\n");

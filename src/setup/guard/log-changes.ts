@@ -1,11 +1,13 @@
-import { type AuditPlan, auditedLines } from "../../audit/audit.ts";
-import type { AuditSource } from "../../audit/source.ts";
+import type { WireLayout } from "../../carriers/carrier.ts";
+import type { PartNames } from "../../carriers/archive.ts";
+import { readLine, type Problem } from "../../protocol/admit/read-line.ts";
 import { isBlank, LineSplitter, NEWLINE } from "../../storage/disk/line-splitter.ts";
-import type { Layout, Log } from "../../wire/layout.ts";
-import type { VerifyAll } from "../../wire/signature.ts";
+import { mayBeUnsigned, type SigningPolicy } from "../../trust/policy/config.ts";
+import type { TrustStore } from "../../trust/store.ts";
+import { verifySignature } from "../../wire/signature.ts";
 import type { Blob, Change, Changes } from "./changes.ts";
 import type { Git } from "./git.ts";
-import { linesIn, logPartOf, logsAmong, type StoredLog } from "./wire-logs.ts";
+import { linesIn, logPartOf, logsAmong, partNamesOf, type StoredLog } from "./wire-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
 
 /** What is wrong with the change of a log. Spec 3.6. */
@@ -28,9 +30,15 @@ interface WireInRepository {
   readonly git: Git;
   /** The wire's folder, from the top of the work tree, with `/`. */
   readonly folder: string;
+  readonly layout: WireLayout;
   /** How lines are judged: by our pins. */
-  readonly plan: AuditPlan;
-  readonly verifyAll: VerifyAll;
+  readonly by: LineJudging;
+}
+
+interface LineJudging {
+  readonly wireId: string;
+  readonly store: TrustStore;
+  readonly signing: SigningPolicy;
 }
 
 interface ChangedLog {
@@ -41,10 +49,10 @@ interface ChangedLog {
 
 /**
  * What a change does to the logs of a wire that it must not: they only grow, and what is added is let
- * in by admission. Segments and live file are one log. Spec 3.6.
+ * by what each line says by itself. Archived parts and live file are one log. Spec 3.6.
  */
-export async function logProblems(wire: WireInRepository, changes: Changes): Promise<LogProblem[]> {
-  const { layout } = wire.plan.env;
+export function logProblems(wire: WireInRepository, changes: Changes): LogProblem[] {
+  const { carriers } = wire.layout;
   const changed = changedLogs(wire, changes);
   const ids = changed.flatMap(({ before, after }) => [...before, after].flat());
   const contents = readBlobs(
@@ -54,21 +62,22 @@ export async function logProblems(wire: WireInRepository, changes: Changes): Pro
   const problems: LogProblem[] = [];
   const grown: GrownLog[] = [];
   for (const { log, before, after } of changed) {
-    const owned = ownedBy(layout, log);
+    const owned = carriers.get(log);
     const lines = linesIn(after, contents);
     const earlier = before.map((each) => linesIn(each, contents));
     const problem = earlier.map((each) => rewriting(each, lines, after)).find((each) => each);
     if (problem !== undefined) problems.push({ ...problem, log, owner: owned?.owner ?? null });
     else if (owned !== undefined) {
-      grown.push({ log: owned, lines, known: Math.max(0, ...earlier.map(countLines)) });
+      const { owner } = owned;
+      grown.push({ log, owner, lines, known: Math.max(0, ...earlier.map(countLines)) });
     }
   }
-  return [...problems, ...(await refusedLines(wire, grown))];
+  return [...problems, ...refusedLines(wire.by, grown).slice(0, MAX_REFUSED_LINES)];
 }
 
 /** The logs of which a file differs from one of the states before. */
-function changedLogs({ folder, plan }: WireInRepository, changes: Changes): ChangedLog[] {
-  const { layout } = plan.env;
+function changedLogs({ folder, layout }: WireInRepository, changes: Changes): ChangedLog[] {
+  const names: PartNames = partNamesOf(layout);
   const states = [...changes.from, ...changes.replaced];
   const inWire = (path: string): string | undefined =>
     folder === ""
@@ -78,7 +87,7 @@ function changedLogs({ folder, plan }: WireInRepository, changes: Changes): Chan
         : undefined;
   const partOf = ({ path }: Change): string | undefined => {
     const inside = inWire(path);
-    return inside === undefined ? undefined : logPartOf(layout, inside)?.log;
+    return inside === undefined ? undefined : logPartOf(names, inside)?.log;
   };
   const touched = new Set(states.flat().flatMap((change) => partOf(change) ?? []));
   if (touched.size === 0) return [];
@@ -88,8 +97,8 @@ function changedLogs({ folder, plan }: WireInRepository, changes: Changes): Chan
       return inside === undefined ? [] : [[inside, blob]];
     });
   const listed = changes.listed(folder);
-  const after = logsAmong(layout, files(listed));
-  const before = states.map((state) => logsAmong(layout, files(undone(listed, state))));
+  const after = logsAmong(names, files(listed));
+  const before = states.map((state) => logsAmong(names, files(undone(listed, state))));
   return [...touched].map((log) => ({
     log,
     before: before.map((logs) => logs.get(log) ?? []),
@@ -135,51 +144,51 @@ function countLines(bytes: Buffer): number {
 }
 
 interface GrownLog {
-  readonly log: Log;
+  readonly log: string;
+  readonly owner: string;
   readonly lines: Buffer;
   /** So many lines were there before. */
   readonly known: number;
 }
 
-/** The audit judges the logs from their first line; what was there before is not asked about. */
-async function refusedLines(
-  { plan, verifyAll }: WireInRepository,
-  grown: readonly GrownLog[],
-): Promise<LogProblem[]> {
-  const problems: LogProblem[] = [];
-  const byName = new Map(grown.map((each) => [each.log.name, each]));
-  const sources = grown.map(({ log, lines }) => bytesSource(log, lines));
-  for await (const { event, violation } of auditedLines({ ...plan, sources }, verifyAll)) {
-    if (event.kind !== "line" && event.kind !== "refused") continue;
-    const of = byName.get(event.log);
-    if (of === undefined || event.line <= of.known) continue;
-    const follows = event.kind === "line" && event.afterGap && event.line > 1;
-    const detail =
-      violation === undefined
-        ? "log_gap: the line before it in the chain is missing"
-        : `${violation.rule}: ${violation.detail}`;
-    if (violation === undefined && !follows) continue;
-    const { path: log, owner } = of.log;
-    problems.push({ kind: "line_refused", log, owner, line: event.line, detail });
-    if (problems.length >= MAX_REFUSED_LINES) break;
+/** What was there before is not asked about. */
+function refusedLines(by: LineJudging, grown: readonly GrownLog[]): LogProblem[] {
+  return grown.flatMap(({ log, owner, lines, known }) =>
+    [...new LineSplitter(0).feed(lines)].flatMap(({ bytes }, at): LogProblem[] => {
+      if (at < known || (bytes !== undefined && isBlank(bytes))) return [];
+      const problem = lineProblem(bytes, owner, by);
+      if (problem === undefined) return [];
+      const detail = `${problem.reason}: ${problem.detail}`;
+      return [{ kind: "line_refused", log, owner, line: at + 1, detail }];
+    }),
+  );
+}
+
+/** Chained lines of others are copies that somebody wants. Spec 1.9. */
+function lineProblem(
+  bytes: Uint8Array | undefined,
+  owner: string,
+  { wireId, store, signing }: LineJudging,
+): Problem | undefined {
+  const read = readLine(bytes, wireId);
+  if (!read.ok) return read.problem;
+  const { line } = read;
+  if (line.problem !== undefined) return line.problem;
+  const { author, signed } = line;
+  if (line.seq === null && author !== owner)
+    return { reason: "wrong_file", detail: `it is of ${author}, in a file of ${owner}` };
+  const isOfWire = line.seq === null ? (line.wire ?? wireId) === wireId : line.isOfWire;
+  if (!isOfWire) return { reason: "wrong_wire", detail: "it is of another wire" };
+  if (signed === undefined) {
+    return mayBeUnsigned(signing, author)
+      ? undefined
+      : { reason: "unsigned", detail: `it has no signature, and the policy wants one` };
   }
-  return problems;
-}
-
-function bytesSource(log: Log, bytes: Buffer): AuditSource {
-  return {
-    name: log.name,
-    log,
-    *lines() {
-      for (const line of new LineSplitter(0).feed(bytes)) {
-        yield { bytes: line.bytes, blank: line.bytes !== undefined && isBlank(line.bytes) };
-      }
-    },
-  };
-}
-
-function ownedBy(layout: Layout, path: string): Log | undefined {
-  return [...layout.logs.values()].find((log) => log.path === path);
+  const key = store.peers.get(author)?.keys.find(({ keyId }) => keyId === signed.keyId);
+  if (key === undefined)
+    return { reason: "untrusted_key", detail: `${signed.keyId} is not pinned here` };
+  if (verifySignature(key.key, signed.bytes, signed.signature)) return undefined;
+  return { reason: "invalid_signature", detail: `it does not verify under ${signed.keyId}` };
 }
 
 /** The content of blobs by their ids, read by one process. */

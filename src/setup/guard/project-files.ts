@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { isProjectPattern, patternCovers } from "../../protocol/decisions/path-match.ts";
+import { isProjectPattern, patternCovers } from "../../protocol/claims/path-match.ts";
 import { quote } from "../../wire/quote.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { calling } from "../../storage/disk/errno.ts";

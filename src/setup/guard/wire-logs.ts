@@ -1,8 +1,9 @@
+import { basename } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { DeaddropError } from "../../api/errors.ts";
 import { NEWLINE } from "../../storage/disk/line-splitter.ts";
-import { isYear } from "../../storage/archive/segments.ts";
-import type { Layout } from "../../wire/layout.ts";
+import { PartNames, SHARED_FILES } from "../../carriers/archive.ts";
+import type { WireLayout } from "../../carriers/carrier.ts";
 import type { Blob } from "./changes.ts";
 
 /** An archived segment is read up to this size. */
@@ -14,7 +15,7 @@ const LIVE = [99_999, 0] as const;
 interface LogPart {
   /** Path of the live file, in the wire's folder. */
   readonly log: string;
-  /** Year and number of a segment. Spec 3.10. */
+  /** Year and number of a segment. Spec 1.10. */
   readonly order: readonly [number, number];
 }
 
@@ -22,25 +23,30 @@ interface LogPart {
 export type StoredLog = readonly { readonly path: string; readonly id: string }[];
 
 /** Which log a file is a part of; undefined for a file that is no log. Spec 3.6. */
-export function logPartOf(layout: Layout, pathInWire: string): LogPart | undefined {
+export function logPartOf(names: PartNames, pathInWire: string): LogPart | undefined {
   if (/^(?:outbox\/)?[^/]+\.jsonl$/.test(pathInWire)) return { log: pathInWire, order: LIVE };
-  const segment = /^archive\/([0-9]{4})\/([^/]+?)(?:\.([1-9][0-9]{0,8}))?\.jsonl(?:\.gz)?$/.exec(
-    pathInWire,
-  );
-  const [, year = "", name = "", number = "1"] = segment ?? [];
-  if (!isYear(year)) return undefined;
-  const log = layout.logs.get(name)?.path ?? `${name}.jsonl`;
+  const part = /^archive\/(20[0-9]{2})\/([^/]+)$/.exec(pathInWire);
+  const [, year = "", entry = ""] = part ?? [];
+  const log = names.liveOf(entry);
+  if (log === undefined) return undefined;
+  const stem = basename(log, ".jsonl");
+  const [, number = "1"] = /^\.([1-9][0-9]{0,8})\./.exec(entry.slice(stem.length)) ?? [];
   return { log, order: [Number(year), Number(number)] };
+}
+
+/** Which parts belong to which carrier. */
+export function partNamesOf({ carriers }: WireLayout): PartNames {
+  return new PartNames([...SHARED_FILES, ...carriers.keys()]);
 }
 
 /** The logs among the files of a wire, by the path of their live file. */
 export function logsAmong(
-  layout: Layout,
+  names: PartNames,
   files: Iterable<readonly [path: string, blob: Blob]>,
 ): ReadonlyMap<string, StoredLog> {
   const parts = new Map<string, { path: string; id: string; order: LogPart["order"] }[]>();
   for (const [path, { mode, id }] of files) {
-    const part = logPartOf(layout, path);
+    const part = logPartOf(names, path);
     // A link in the place of a log holds no line.
     if (part === undefined || !mode.startsWith("100")) continue;
     parts.set(part.log, [...(parts.get(part.log) ?? []), { path, id, order: part.order }]);

@@ -10,7 +10,7 @@ import {
 
 /**
  * Binds a folder to an identity. Throws DeaddropError ("refused") when it is bound to another one:
- * neither of two agents may sign as the other because it came second. Spec 4.4.
+ * neither of two agents may sign as the other because it came second. Spec 8.6.
  */
 export function claimFolder(
   disk: Disk,

@@ -10,7 +10,7 @@ import { boundAbove, type BoundFolder } from "../../storage/private/bound-folder
 import { identitiesIn } from "../../storage/private/identities.ts";
 import { joinedWires } from "../../storage/private/private-folders.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-import { claimedRoster, claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
+import { claimedRoster, claimedWireId } from "../../wire/claimed-wire-id.ts";
 import { wireAbove } from "./wire-above.ts";
 
 /** A process of this user: what it was started with, and where. */
@@ -27,7 +27,7 @@ export interface Named {
 
 /**
  * The wire's folder, absolute: the one that is named, else the nearest `_coordination/` upward, else
- * the only wire that this user has joined. Throws DeaddropError when there is none. Spec 4.4.
+ * the only wire that this user has joined. Throws DeaddropError when there is none. Spec 8.6.
  */
 export function findWire(here: Here, asked: Named): string {
   const found = wireNamedOrAbove(here, asked);
@@ -92,7 +92,7 @@ export interface WhoHere {
 /** Which of this user's identities is meant cannot be told; the hint says how to name one. */
 export class UnclearIdentity extends DeaddropError {}
 
-/** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 4.4. */
+/** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 8.6. */
 export function findHandle(here: Here, asked: Named): string {
   return whoHere(here, asked).handle;
 }

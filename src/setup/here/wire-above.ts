@@ -7,7 +7,7 @@ import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Places } from "../../storage/paths.ts";
 import { isRememberedWire } from "../../storage/private/private-folders.ts";
 
-/** What the folder of a wire is called when nothing else is said. Spec 1.1. */
+/** What the folder of a wire is called when nothing else is said. Spec 4.4. */
 const WIRE_FOLDER = "_coordination";
 const OTHERS_WRITE = 0o022;
 
@@ -16,7 +16,7 @@ const OTHERS_WRITE = 0o022;
  * at the top of the git work tree (of a linked one the main one is looked at too), at the home
  * folder and where another filesystem begins. Throws DeaddropError when the nearest one is neither
  * joined nor this user's own: what another user has put in the way is not written to unasked.
- * Undefined when there is none. Spec 1.1.
+ * Undefined when there is none. Spec 4.4.
  */
 export function wireAbove(cwd: string, home: string, places: Places): string | undefined {
   for (const folder of searched(cwd, home)) {

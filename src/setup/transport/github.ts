@@ -34,7 +34,7 @@ export function ghIn(env: NodeJS.ProcessEnv): Gh {
 
 /**
  * Makes that private repository, unless the user has one of that name already, invites the peer, and
- * answers the URL that git is to use. Spec 4.3. Throws DeaddropError.
+ * answers the URL that git is to use. Spec 8.6. Throws DeaddropError.
  */
 export function makeRepository(gh: Gh, { name, peer }: NewRepository): string {
   checkNames({ name, peer });

@@ -1,22 +1,25 @@
-import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { agentPaths, programFolder } from "../../storage/paths.ts";
-import { saveTransportSettings, type TransportPaths } from "../../transport/transport-settings.ts";
+import type { LookedRemote } from "../../carriers/git/look-at-remote.ts";
+import {
+  forgetRemote,
+  saveTransportSettings,
+  type TransportPaths,
+} from "../../carriers/transport-settings.ts";
 import type { SetupHost } from "../host.ts";
-import type { LookedRemote } from "./look-at-remote.ts";
+import { configIn } from "./look-at-remote.ts";
 
 /**
  * Pins another remote for a wire, or none, for all agents of this user on it. What was last seen of the
  * old one is forgotten. Spec 5.4. Throws DeaddropError when the remote is another wire.
  */
 export function movePin(
-  { disk, places }: SetupHost,
-  { paths: { wireDir, wireKey }, config }: Pick<AgentConfig, "paths" | "config">,
+  { disk }: SetupHost,
+  { config }: Pick<AgentConfig, "config">,
   at: TransportPaths,
   looked: LookedRemote | undefined,
 ): void {
-  const there = looked?.config?.wireId;
+  const there = looked === undefined ? undefined : configIn(looked)?.wireId;
   if (there !== undefined && there !== config.wireId) {
     throw new DeaddropError("config", `${looked?.remote.url ?? ""} is another wire (${there})`, {
       hint: "give an empty repository, or one that holds this wire",
@@ -27,10 +30,7 @@ export function movePin(
       hint: "give an empty repository, or a branch of its own: --branch deaddrop",
     });
   }
-  for (const handle of disk.list(join(programFolder(places), wireKey))) {
-    disk.remove(agentPaths(places, { wireDir, wireKey, handle }).seenRemote);
-  }
-  disk.remove(at.agreed);
+  forgetRemote(at);
   saveTransportSettings(
     disk,
     at.settings,

@@ -1,21 +1,27 @@
-import { join } from "node:path";
-import { isSignedLine } from "../../agent/session/environment.ts";
-import { loadPlace, type AgentConfig } from "../../agent/config/agent-config.ts";
-import { openIfThere, type Disk } from "../../storage/disk/disk.ts";
-import { silentLogger } from "../../agent/session/world.ts";
-import { buildGit } from "../../daemon/transport/build-git.ts";
+import { loadPlace } from "../../agent/config/agent-config.ts";
+import { systemClock } from "../../agent/session/clock.ts";
+import { lockIdentity } from "../../agent/session/identity-lock.ts";
+import { openSession } from "../../agent/session/session.ts";
+import { silentLogger, type World } from "../../agent/session/world.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { agentPathsOn, type SetupHost } from "../host.ts";
-import type { TransportHealth } from "../../transport/port.ts";
+import type { TransportHealth } from "../../carriers/carrier.ts";
+import type { LookedRemote } from "../../carriers/git/look-at-remote.ts";
 import {
   readTransportSettings,
   saveTransportSettings,
   transportPaths,
   type GitSettings,
   type TransportPaths,
-} from "../../transport/transport-settings.ts";
+} from "../../carriers/transport-settings.ts";
+import { carriersWorld } from "../../daemon/transport/carriers-world.ts";
+import { makeFailure } from "../../daemon/ticker.ts";
+import { verifyAll } from "../../workers/check-pool.ts";
+import { agentPathsOn, type SetupHost } from "../host.ts";
+import { meetPeers } from "../contact/first-contact.ts";
 import type { SetupReport } from "../report.ts";
-import type { LookedRemote } from "./look-at-remote.ts";
+
+/** Another command of the same agent may run. */
+const LOCK_WAIT_MS = 5_000;
 
 /** Where the transport of a wire is set up on this machine. */
 export function transportPlace(
@@ -55,53 +61,42 @@ export function pinRemote(
   saveTransportSettings(host.disk, paths.settings, { remote, branch, prefix });
 }
 
-/** One fetch and one push, by this command itself; where a daemon runs it does that. */
+/**
+ * One exchange with the remote, by this command itself: where a daemon runs it does that. What comes is taken in, and
+ * what was sent before is pushed.
+ */
 export async function exchangeOnce(
   host: SetupHost,
   env: NodeJS.ProcessEnv,
-  report: Pick<SetupReport, "wire_dir" | "handle" | "wire_id" | "roster">,
+  report: Pick<SetupReport, "wire_dir" | "handle" | "roster">,
 ): Promise<TransportHealth | undefined> {
-  const paths = transportPlace(host, report);
-  const settings = presentSettings(host, paths);
-  if (settings === undefined) return undefined;
   const { disk, places } = host;
-  const peers = report.roster.filter((each) => each !== report.handle);
-  const place = loadPlace(disk, places, {
-    ...{ wireDir: report.wire_dir, handle: report.handle, peers },
-  });
-  const user = {
-    ...{ disk, places, place },
-    isSigned: (log: string, line: Uint8Array) => isSignedLine(log, line, place),
-    isWhole: (log: string) => hasNoHole(disk, place, log),
+  const { wire_dir: wireDir, handle } = report;
+  const peers = report.roster.filter((each) => each !== handle);
+  const broken = makeFailure();
+  const inProcess = { disk, env, clock: systemClock, log: silentLogger, failed: broken.fail };
+  const world: World = {
+    ...{ disk, places, verifyAll, clock: systemClock, log: silentLogger },
+    random: () => Math.random(),
+    carriers: (user) => carriersWorld(inProcess, user),
   };
-  const { transport } = buildGit(user, settings, {
-    ...{ env, log: silentLogger },
-    monoMs: () => performance.now(),
-    cadenceMs: () => place.cadences.T0_HEADS_DOWN,
-    failed: (error) => {
-      throw error;
-    },
-  });
+  const config = loadPlace(disk, places, { wireDir, handle, peers });
+  const lock = lockIdentity("command", world, config, LOCK_WAIT_MS);
   try {
-    await transport.turn({ fetch: true, push: true });
-    return transport.health();
+    const { carriers, core } = openSession(world, { config }, false);
+    try {
+      const { transport } = carriers.git;
+      await transport?.turn({ fetch: true, push: false });
+      while (await core.round());
+      // The remote's documents are here now, without what this agent says in those of everybody.
+      if (transport !== undefined) meetPeers(host, config);
+      await transport?.turn({ fetch: false, push: true });
+      return transport?.health();
+    } finally {
+      await carriers.stop();
+      core.close();
+    }
   } finally {
-    await transport.stop();
-  }
-}
-
-/** No line holds a zero byte: a power cut has left those, and the agent's daemon restores the log first. */
-function hasNoHole(
-  disk: Disk,
-  { layout, wire }: Pick<AgentConfig, "layout" | "wire">,
-  name: string,
-): boolean {
-  const path = layout.logs.get(name)?.path;
-  const file = path === undefined ? undefined : openIfThere(disk, join(wire.folder, path));
-  if (file === undefined) return true;
-  try {
-    return !file.read(file.stat().size, 0).includes(0);
-  } finally {
-    file.close();
+    lock.release();
   }
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
 import { makeIdentity, noKey } from "../../storage/private/identity.ts";
@@ -16,7 +16,7 @@ import { readSettings, savePinned, saveSettings } from "../../storage/private/pr
 import { pin, setTier, type StoreChange } from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { makeLayout, ownLogs } from "../../wire/layout.ts";
+import { carriersOf } from "../../carriers/folder.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "../contact/advertise.ts";
 import { meetPeers } from "../contact/first-contact.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
@@ -32,8 +32,10 @@ export interface AgentSide {
   readonly wireDir: string;
   readonly handle: string;
   readonly wireId: string | undefined;
-  readonly layout: "pairwise" | "outbox";
+  /** The first members, and this agent where they have let it in since. */
   readonly roster: readonly string[];
+  /** Who of them does not chain. */
+  readonly unchained: readonly string[];
   /** The wire's own configuration names no roster: the peers are remembered privately. Spec 1.1. */
   readonly rememberPeers: boolean;
   readonly sharing: Sharing;
@@ -119,10 +121,15 @@ function peersStep(host: SetupHost, side: AgentSide): Step {
   };
 }
 
-/** Our own logs, empty, so that their group and mode are right from the first line on. */
+/** The files into which this agent writes. */
+export function ownPaths({ wireDir, handle, roster, unchained }: AgentSide): readonly string[] {
+  const members = new Map(roster.map((each) => [each, !unchained.includes(each)]));
+  return carriersOf(handle, members).map(({ path }) => join(wireDir, path));
+}
+
+/** Our own carriers, empty, so that their group and mode are right from the first line on. */
 export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
-  return ownLogs(makeLayout(side.layout, side.roster), side.handle).map((log) => {
-    const path = join(side.wireDir, log.path);
+  return ownPaths(side).map((path) => {
     return {
       what: `make the log ${path}`,
       needed: () => {
@@ -130,7 +137,7 @@ export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
         return disk.stat(path) === undefined;
       },
       run: () => {
-        makeOutbox(disk, side);
+        makeOutbox(disk, path, side);
         disk.open(path, "append", side.sharing.logMode).close();
         share(disk, path, side.sharing.logMode, side.sharing);
       },
@@ -138,9 +145,9 @@ export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
   });
 }
 
-function makeOutbox(disk: Disk, { wireDir, layout, sharing }: AgentSide): void {
+function makeOutbox(disk: Disk, path: string, { wireDir, sharing }: AgentSide): void {
   const { outbox } = wirePaths(wireDir);
-  if (layout !== "outbox" || disk.stat(outbox) !== undefined) return;
+  if (dirname(path) !== outbox || disk.stat(outbox) !== undefined) return;
   disk.makeFolder(outbox, sharing.folderMode);
   share(disk, outbox, sharing.folderMode, sharing);
 }
@@ -160,7 +167,7 @@ export function advertiseStep(host: SetupHost, side: AgentSide): Step {
 
 /**
  * First contact: our card is in the wire, and a peer that has shown one and is not pinned yet is
- * pinned by it, at UNTRUSTED. Spec 2.2, 4.3.
+ * pinned by it, at UNTRUSTED. Spec 2.2, 8.6.
  */
 export function contactStep(host: SetupHost, side: AgentSide): Step {
   const { wireDir, handle, roster } = side;

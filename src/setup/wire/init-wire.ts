@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { readWhole } from "../../storage/disk/disk.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { identityPaths, wirePaths } from "../../storage/paths.ts";
 import { forgetWire } from "../../storage/private/private-folders.ts";
 import { createWire, isWire } from "../../storage/wire-folder.ts";
@@ -16,7 +16,7 @@ import {
   type AgentSide,
 } from "./agent-steps.ts";
 import { addExclude, gitExcludeFor, isExcluded } from "./git-exclude.ts";
-import type { SetupHost } from "../host.ts";
+import { randomWireId, type SetupHost } from "../host.ts";
 import { readOfferedKey } from "../contact/offered-key.ts";
 import {
   holdsPolicy,
@@ -47,8 +47,6 @@ export interface InitRequest {
   /** The agents of this machine; the first is "we". Two for `--local-pair`. */
   readonly handles: readonly string[];
   readonly peers: readonly string[];
-  /** By default pairwise for two agents, outbox for more. Spec 1.1. */
-  readonly layout?: "pairwise" | "outbox" | undefined;
   readonly group?: string | undefined;
   /** Leave the folder to the project's commits. */
   readonly track?: boolean | undefined;
@@ -58,7 +56,7 @@ export interface InitRequest {
 
 /**
  * Makes a wire, or completes one that is there already: folder, configuration, keys, private
- * copies, pins. Running it again changes nothing that is there. Spec 1.1, 4.3.
+ * copies, pins. Running it again changes nothing that is there. Spec 1.1, 8.6.
  */
 export function initWire(
   host: SetupHost,
@@ -104,15 +102,9 @@ function planWire(host: SetupHost, request: InitRequest, agrees: Agreement): Wir
       { hint: "use these handles, or give another folder for a new wire" },
     );
   }
-  const layout = config?.layout ?? request.layout ?? (named.length > 2 ? "outbox" : "pairwise");
-  if (request.layout !== undefined && request.layout !== layout) {
-    throw new DeaddropError("config", `${wireDir} is a wire already, of layout ${layout}`, {
-      hint: "leave out --layout, or give another folder for a new wire",
-    });
-  }
-  const wireId = config === undefined ? newWireId(host) : config.wireId;
+  const wireId = config === undefined ? randomWireId(host) : config.wireId;
   const roster = config?.roster ?? named;
-  const configText = newConfigText(wireId ?? "", layout, roster);
+  const configText = newConfigText(wireId ?? "", roster);
   const policy = policyOf(host, wireDir, config === undefined ? configText : undefined);
   const pinning = request.handles.filter(
     (handle) => !holdsPolicy(host, { wireDir, handle, wireId }),
@@ -122,7 +114,8 @@ function planWire(host: SetupHost, request: InitRequest, agrees: Agreement): Wir
     requireAgreement(config, roster, request.handles, agrees);
   }
   const sharing = sharingFor(host, wireDir, request.group);
-  return { wireDir, wireId, layout, roster, rememberPeers: false, sharing, policy, configText };
+  const unchained = config?.unchained ?? [];
+  return { wireDir, wireId, roster, unchained, rememberPeers: false, sharing, policy, configText };
 }
 
 /** What is pinned: what we write now, not what somebody puts there while we make the wire. */
@@ -161,10 +154,6 @@ function joinInstead(wireDir: string): DeaddropError {
   });
 }
 
-function newWireId(host: SetupHost): string {
-  return Buffer.from(host.random(8)).toString("hex");
-}
-
 function sharingFor(host: SetupHost, wireDir: string, group: string | undefined): Sharing {
   if (group !== undefined) return sharedByGroup(ownGroupId(group));
   return host.disk.stat(wireDir) === undefined ? ONE_USER : sharingOf(host.disk, wireDir);
@@ -172,7 +161,7 @@ function sharingFor(host: SetupHost, wireDir: string, group: string | undefined)
 
 function wireStep(host: SetupHost, plan: WirePlan, handles: readonly string[]): Step {
   const { disk, places } = host;
-  const { wireDir, layout, sharing, configText } = plan;
+  const { wireDir, roster, sharing, configText } = plan;
   const made = wirePaths(wireDir);
   const needed = [
     ...[made.config, made.tiers, made.protocol, made.decisions, made.incidents],
@@ -194,15 +183,25 @@ function wireStep(host: SetupHost, plan: WirePlan, handles: readonly string[]): 
           tiers: shippedTiersText(),
           protocol: protocolDocument(protocolSubject(shown)),
           logs: [],
-          layout,
+          hasOutbox: roster.length !== 2,
         },
         sharing,
       );
       if (!isNew) return;
+      refuseAnothersWire(disk, wireDir, configText);
       // Another wire was at this path once: its pins and heads are not this one's.
       for (const handle of handles) forgetWire(disk, places, handle, disk.realPath(wireDir));
     },
   };
+}
+
+/** Two may make a wire at once: the id is whose file is there. Spec 1.1. */
+function refuseAnothersWire(disk: Disk, wireDir: string, configText: string): void {
+  const there = readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES);
+  if (there !== undefined && Buffer.from(there).equals(Buffer.from(configText))) return;
+  throw new DeaddropError("config", `somebody else has made a wire in ${wireDir} meanwhile`, {
+    hint: "repeat the command, which takes what is there; or give another folder",
+  });
 }
 
 /** A step for each key that the operator gave; the keys are read and checked before any step runs. */
@@ -222,7 +221,7 @@ export function offeredPinSteps(
   });
 }
 
-/** Both sides are this operator's own: each is told of the other's key directly. Spec 4.3. */
+/** Both sides are this operator's own: each is told of the other's key directly. Spec 8.6. */
 function mutualPins(host: SetupHost, sides: readonly AgentSide[]): Step[] {
   return sides.flatMap((side) =>
     sides

@@ -1,8 +1,7 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
-import { makeLayout, ownLogs } from "../../wire/layout.ts";
 import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
@@ -14,10 +13,12 @@ import {
   contactStep,
   keyStep,
   ownLogSteps,
+  ownPaths,
   privateSteps,
   type AgentSide,
 } from "./agent-steps.ts";
-import { comeBackSteps, refuseGone } from "./come-back.ts";
+import { isProposed, refuseWithoutKey } from "./newcomer.ts";
+import { wireIdStep } from "./wire-id.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
@@ -54,24 +55,27 @@ export interface JoinRequest {
 
 /**
  * Takes an agent of this machine onto a wire that is there: key, private copies, own logs. Nobody
- * is pinned but by the operator. Running it again changes nothing that is there. Spec 4.3.
+ * is pinned but by the operator. Running it again changes nothing that is there. Spec 8.6.
  */
 export function joinWire(
   host: SetupHost,
   request: JoinRequest,
   agrees: Agreement = NO_AGREEMENT,
 ): SetupReport {
-  const side = planSide(host, request, agrees);
+  const dryRun = request.dryRun === true;
+  requireWire(host.disk, resolve(request.wireDir));
+  const wireDir = host.disk.realPath(resolve(request.wireDir));
+  const named = runSteps([wireIdStep(host, wireDir)], dryRun).filter(
+    ({ outcome }) => outcome !== "already",
+  );
+  const side = planSide(host, wireDir, request, agrees);
   // Before a key is made: who gives another user's handle by mistake would be two from then on.
-  for (const { path } of ownLogs(makeLayout(side.layout, side.roster), side.handle)) {
-    refuseAnothers(host.disk, join(side.wireDir, path), side.sharing);
-  }
+  for (const path of ownPaths(side)) refuseAnothers(host.disk, path, side.sharing);
   const steps: Step[] = [
     ...(request.anew === true ? forgetSteps(host, side) : []),
     keyStep(host, side.handle),
     ...correctSharingSteps(host.disk, side),
     ...privateSteps(host, side),
-    ...comeBackSteps(host, side),
     ...ownLogSteps(host, side),
     advertiseStep(host, side),
     ...offeredPinSteps(host, side, request.peerKeys ?? []),
@@ -79,21 +83,25 @@ export function joinWire(
     contactStep(host, side),
     ...(request.track === true ? [] : excludeSteps(side.wireDir)),
   ];
-  const dryRun = request.dryRun === true;
-  return setupReport(host, side, runSteps(steps, dryRun), dryRun);
+  return setupReport(host, side, [...named, ...runSteps(steps, dryRun)], dryRun);
 }
 
-function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): AgentSide {
+function planSide(
+  host: SetupHost,
+  wireDir: string,
+  request: JoinRequest,
+  agrees: Agreement,
+): AgentSide {
   const { disk } = host;
-  const named = resolve(request.wireDir);
-  requireWire(disk, named);
-  const wireDir = disk.realPath(named);
   const policy = readPolicy(host, wireDir);
   const config = parsedConfig(wirePaths(wireDir).config, policy.config);
   checkWireTiers(disk, wireDir);
   const { handle } = request;
-  const roster = rosterOf(config, request);
-  refuseGone(host, config, request);
+  const { newKey = false } = request;
+  const roster = rosterOf(config, request, (newcomer) =>
+    isProposed(disk, { wireDir, roster: config.roster, handle: newcomer }),
+  );
+  refuseWithoutKey(host, { wireDir, roster, handle, newKey });
   if (request.anew !== true) refuseAnotherWire(host, handle, wireDir, config);
   const isPinned = holdsPolicy(host, { wireDir, handle, wireId: config.wireId }, request.anew);
   if (!isPinned && request.dryRun !== true) {
@@ -104,8 +112,8 @@ function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): Age
     handle,
     policy,
     wireId: config.wireId,
-    layout: config.layout,
     roster,
+    unchained: config.unchained,
     rememberPeers: config.roster.length === 0,
     sharing: sharingOf(disk, wireDir),
   };
@@ -115,6 +123,7 @@ function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): Age
 export function rosterOf(
   config: Pick<WireConfig, "roster">,
   { handle, peers }: Pick<JoinRequest, "handle" | "peers">,
+  isLetIn: (handle: string) => boolean,
 ): readonly string[] {
   if (config.roster.length === 0) {
     if (peers.length === 0) {
@@ -126,8 +135,11 @@ export function rosterOf(
     refuseRoster(roster);
     return roster;
   }
-  refuseRoster([...new Set([handle, ...config.roster])]);
-  const stranger = [handle, ...peers].find((each) => !config.roster.includes(each));
+  const roster = [...new Set([...config.roster, handle, ...peers])];
+  refuseRoster(roster);
+  const stranger = [handle, ...peers].find(
+    (each) => !config.roster.includes(each) && !isLetIn(each),
+  );
   if (stranger !== undefined) {
     throw new DeaddropError(
       "config",
@@ -137,7 +149,7 @@ export function rosterOf(
       },
     );
   }
-  return config.roster;
+  return roster;
 }
 
 /** Pins and heads of one wire must not be taken for another's that is at the same path. */

@@ -6,7 +6,7 @@ import { NO_AGREEMENT, type Agreement } from "./policy-to-pin.ts";
 
 /**
  * Makes a wire with all of its agents on this machine, under this user: keys for each, and each
- * pins the others at TRUSTED, since one operator holds all the keys. A report for each. Spec 4.3.
+ * pins the others at TRUSTED, since one operator holds all the keys. A report for each. Spec 8.6.
  */
 export function initLocalPair(
   host: SetupHost,

@@ -1,10 +1,11 @@
+import { carriersOf } from "../../carriers/folder.ts";
+
 /** What the document is made from; the operator's config.json decides all of it. Spec 1.1. */
 export interface ProtocolSubject {
   readonly wireId: string | undefined;
-  readonly layout: "pairwise" | "outbox";
-  /** Of a wire that has moved to outboxes. */
-  readonly closedLogs?: readonly string[];
   readonly roster: readonly string[];
+  /** Who of them does not chain. */
+  readonly unchained: readonly string[];
   readonly enforceSigned: boolean;
   readonly domains: readonly DomainSubject[];
   readonly limits: { readonly maxMessageBodyKb: number; readonly rateLimitMsgPerMin: number };
@@ -47,23 +48,17 @@ function opening(subject: ProtocolSubject): string[] {
 }
 
 function files(subject: ProtocolSubject): string[] {
-  const logs =
-    subject.layout === "outbox"
-      ? subject.roster.map((handle) => row(`outbox/${handle}.jsonl`, `${code(handle)} only`))
-      : subject.roster.flatMap((from) =>
-          subject.roster
-            .filter((to) => to !== from)
-            .map((to) => row(`${from}_to_${to}.jsonl`, `${code(from)} only`)),
-        );
+  const { roster, unchained } = subject;
+  const members = new Map(roster.map((handle) => [handle, !unchained.includes(handle)]));
+  const logs = roster.flatMap((handle) =>
+    carriersOf(handle, members).map(({ path }) => row(path, `${code(handle)} only`)),
+  );
   return [
     "## Who writes what",
     "",
     "| file | written by |",
     "| --- | --- |",
     ...logs,
-    ...(subject.closedLogs ?? []).map((log) =>
-      row(`${log}.jsonl`, "nobody any more: it is closed, and stays part of what was said"),
-    ),
     row("decisions.jsonl", "daemons, once both sides have agreed; never by hand"),
     row("incident_log.jsonl", "daemons: incidents and what became of them"),
     row("config.json", "operators; a change applies when each operator accepts it"),

@@ -1,5 +1,11 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { StorageError, type Disk } from "../../storage/disk/disk.ts";
+import {
+  LOCK_WAIT_MS,
+  StorageError,
+  stillNamed,
+  type Disk,
+  type DiskFile,
+} from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import type { Sharing } from "../../storage/sharing.ts";
 import type { Step } from "../steps.ts";
@@ -27,6 +33,24 @@ function isShared(disk: Disk, path: string, mode: number, sharing: Sharing): boo
   const stat = disk.stat(path);
   const rightGroup = sharing.groupId === undefined || stat?.gid === sharing.groupId;
   return stat?.mode === mode && rightGroup;
+}
+
+/** Opens and locks the file at the path: another writer may have replaced it. */
+export function openShared(disk: Disk, path: string, sharing: Sharing): DiskFile {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const isNew = disk.stat(path) === undefined;
+    const file = disk.open(path, "append", sharing.sharedMode);
+    if (isNew) share(disk, path, sharing.sharedMode, sharing);
+    if (!file.lock(LOCK_WAIT_MS)) {
+      file.close();
+      break;
+    }
+    if (stillNamed(disk, file)) return file;
+    file.close();
+  }
+  throw new DeaddropError("storage", `${path}: another program holds its lock`, {
+    hint: "wait a moment and repeat the command",
+  });
 }
 
 /** Whether something belongs to the user that we run as. */

@@ -7,15 +7,10 @@ import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wi
 import type { ProtocolSubject } from "./protocol-document.ts";
 
 /** The text of config.json for a new wire. Spec 1.1. */
-export function newConfigText(
-  wireId: string,
-  layout: "pairwise" | "outbox",
-  roster: readonly string[],
-): string {
+export function newConfigText(wireId: string, roster: readonly string[]): string {
   const config = {
     wire_id: wireId,
     protocol_version: "v3.1",
-    layout,
     roster,
     v3_signing: { enforce_signed: true, allow_unsigned_from: [] },
     domains: {},
@@ -31,7 +26,7 @@ export function newConfigText(
   return `${JSON.stringify(config, null, 2)}\n`;
 }
 
-/** tiers.json as it is published with the program. Spec 3.1. */
+/** tiers.json as it is published with the program. Spec 4.9. */
 export function shippedTiersText(): string {
   return readFileSync(new URL("../../../tiers.json", import.meta.url), "utf8");
 }
@@ -47,9 +42,8 @@ export function readWireConfig(disk: Disk, wireDir: string): WireConfig | undefi
 export function protocolSubject(config: WireConfig): ProtocolSubject {
   return {
     wireId: config.wireId,
-    layout: config.layout,
-    closedLogs: config.closedLogs,
     roster: config.roster,
+    unchained: config.unchained,
     enforceSigned: config.signing.enforceSigned,
     domains: [...config.domains].map(([name, domain]) => ({ name, ...domain })),
     limits: config.limits,

@@ -15,7 +15,6 @@ export type StorageCode =
   | "locked"
   | "replaced"
   | "corrupt"
-  | "log_damaged"
   | "identity_in_use"
   | "outcome_unknown"
   | "rolled_back"

@@ -6,7 +6,7 @@ import { calling, errnoOf } from "./errno.ts";
 export interface FilesystemKind {
   /** As people call it: "ext4", "NFS", "SSHFS"; "unknown" otherwise. */
   readonly name: string;
-  /** Changes made by others are reported (inotify, FSEvents); where not, we poll. Spec 4.1, Watch. */
+  /** Changes made by others are reported (inotify, FSEvents); where not, we poll. Spec 4.6, Watch. */
   readonly events: boolean;
   /** Lives on another machine: several writers on one file are not safe there. */
   readonly network: boolean;

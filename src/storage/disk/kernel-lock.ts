@@ -7,7 +7,7 @@ import { flockProgram } from "./flock-program.ts";
  *
  * The lock belongs to the open file description: it ends with the last descriptor of that. Node opens
  * every file with O_CLOEXEC, so no child keeps a copy of one, and the kernel frees the lock when this
- * process dies. It excludes Python's `fcntl.flock` (spec 4.1, Locks).
+ * process dies. It excludes Python's `fcntl.flock` (spec 4.2, Locks).
  */
 export type KernelLock = (fd: number, waitMs: number) => boolean;
 

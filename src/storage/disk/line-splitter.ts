@@ -12,7 +12,7 @@ export interface WholeLine {
 /** The byte that ends a line, and the same as bytes to write. */
 export const NEWLINE = 0x0a;
 export const LINE_END = Uint8Array.of(NEWLINE);
-export const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 const NOTHING = new Uint8Array(0);
 
 /** Cuts chunks that follow each other into lines; never keeps more than one longest line. */

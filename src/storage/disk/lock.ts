@@ -21,7 +21,7 @@ export type LockAttempt =
 const MAX_NOTE_BYTES = 4_096;
 
 /**
- * The private lock of an identity (spec 4.1: it covers signing and appending). The kernel holds it
+ * The private lock of an identity (spec 4.2: it covers signing and appending). The kernel holds it
  * for us until `release` or the end of the process, kill -9 included.
  */
 export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: number): LockAttempt {

@@ -20,7 +20,7 @@ const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
 
 /**
- * The real disk, synchronous. Below `wireDir` no parent folder may be a symlink either (spec 4.1:
+ * The real disk, synchronous. Below `wireDir` no parent folder may be a symlink either (spec 4.6:
  * O_NOFOLLOW protects only the last name); the way to `wireDir` itself is the operator's choice.
  */
 export function nodeDisk(options: { readonly wireDir?: string } = {}): Disk {

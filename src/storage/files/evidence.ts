@@ -15,7 +15,7 @@ export interface Evidence {
   readonly lines: readonly object[];
 }
 
-/** The peer can cause as many incidents as it likes: beyond, the first ones stay. */
+/** The peer can cause as many incidents as it likes: beyond, the first ones stay. @internal */
 export const MAX_EVIDENCE_FILES = 16;
 /** Of one file; two of the longest lines fit, and what JSON makes of them. @internal */
 export const MAX_EVIDENCE_BYTES = 8 * 1024 * 1024;

@@ -7,7 +7,7 @@ export interface QuarantineEntry {
   /** ISO-8601. */
   readonly at: string;
   readonly file: string;
-  readonly offset: number;
+  readonly offset?: number;
   readonly reason: string;
   readonly detail: string;
   /** Kept up to 4 KiB. */

@@ -3,7 +3,7 @@ import { DocumentReader, shown } from "../../trust/policy/document.ts";
 import { isHandle } from "../../wire/handle.ts";
 import { parseObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
 
-/** Where a file belongs: beside the key, in the wire's private folder, or in its state. Spec 1.1. */
+/** Where a file belongs: beside the key, in the wire's private folder, or in its state. Spec 4.6. */
 const PLACES = ["identity", "config", "state"] as const;
 export type BackupPlace = (typeof PLACES)[number];
 
@@ -42,6 +42,8 @@ export type BackupParse =
 
 const FORMAT = "deaddrop-backup";
 const BACKUP_VERSION = 1;
+/** A snapshot of the store, as the file in the private folder is named. */
+export const STORE_NAME = "store.db";
 const MAX_FILES = 256;
 export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_ALL_BYTES = 32 * 1024 * 1024;
@@ -59,9 +61,14 @@ export function isBackupName(handle: string, place: BackupPlace, name: string): 
       );
     case "config":
       // A lock holds nothing; a name with a dot before it is a file that is just being written.
-      return /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name) && !/\.(lock|new|tmp)$/.test(name);
+      return (
+        /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name) &&
+        !/\.(lock|new|tmp)$/.test(name) &&
+        // What a key has signed since a backup no backup knows. Spec 1.6.
+        name !== "mark"
+      );
     case "state":
-      return name === "trust_seen.json";
+      return name === "trust_seen.json" || name === STORE_NAME;
   }
 }
 

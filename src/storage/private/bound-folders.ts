@@ -7,7 +7,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 const MAX_BINDING_BYTES = 64 * 1024;
 
-/** A folder whose commands are of one identity. Spec 4.4. */
+/** A folder whose commands are of one identity. Spec 8.6. */
 export interface BoundFolder {
   readonly folder: string;
   readonly handle: string;

@@ -3,7 +3,7 @@ import type { Disk } from "../disk/disk.ts";
 
 const KEY_FILE = ".key";
 
-/** The handles whose private key is in a configuration folder. Spec 1.1. */
+/** The handles whose private key is in a configuration folder. Spec 4.6. */
 export function identitiesIn(disk: Disk, folder: string): string[] {
   const names = disk.list(folder).filter((name) => name.endsWith(KEY_FILE));
   return names.map((name) => name.slice(0, -KEY_FILE.length)).filter(isHandle);

@@ -13,7 +13,7 @@ import { identitiesIn } from "./identities.ts";
 import { checkPrivate } from "./private-store.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
-/** `<handle>.pub.json`, the Python reference's format. Spec 1.1. */
+/** `<handle>.pub.json`, the Python reference's format. Spec 4.6. */
 export interface PublicIdentity {
   readonly agent: string;
   readonly key_id: string;
@@ -29,6 +29,9 @@ export interface Identity {
 }
 
 export const SEED_BYTES = PUBLIC_KEY_BYTES;
+
+/** The mark of a new key. Spec 1.6. */
+const NOTHING_SIGNED = "[0,null]\n";
 
 /** Stores a new key pair. Spec 2.5: it refuses to overwrite. `seed`: 32 random bytes. */
 export function makeIdentity(
@@ -46,6 +49,9 @@ export function makeIdentity(
   // Named by the key itself: two keygens at once do not take each other's file.
   const temporary = `${paths.key}.${fingerprintOf(identity)}.new`;
   disk.replace(temporary, seed, PRIVATE_FILE);
+  // Before the key: one that is there has a mark, whatever is interrupted.
+  if (disk.stat(paths.key) === undefined)
+    disk.replace(paths.mark, Buffer.from(NOTHING_SIGNED), PRIVATE_FILE);
   disk.renameExclusive(temporary, paths.key);
   savePublic(disk, paths, identity.publicIdentity);
   return identity;

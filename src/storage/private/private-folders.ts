@@ -3,7 +3,7 @@ import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { isWireKey, programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
-/** Makes an agent's private folders, and refuses those that others can write. Spec 1.1, 2.1. */
+/** Makes an agent's private folders, and refuses those that others can write. Spec 4.6, 2.1. */
 export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
   for (const folder of [paths.configDir, paths.stateDir]) {
     disk.makeFolder(folder, PRIVATE_FOLDER);
@@ -61,7 +61,7 @@ export interface JoinedWire {
   readonly wireDir: string;
 }
 
-/** All wires that identities of this user have joined. Spec 1.1. */
+/** All wires that identities of this user have joined. Spec 4.6. */
 export function joinedWires(disk: Disk, places: Places): readonly JoinedWire[] {
   return wireFolders(disk, places).flatMap((folder) =>
     disk.list(folder).flatMap((handle) => {
@@ -71,7 +71,7 @@ export function joinedWires(disk: Disk, places: Places): readonly JoinedWire[] {
   );
 }
 
-/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
+/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 4.6. */
 export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
   return joinedWires(disk, places).some(({ wireDir }) => wireDir === realWireDir);
 }

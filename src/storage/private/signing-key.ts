@@ -84,18 +84,20 @@ export function isNextUrgent(disk: Disk, paths: AgentPaths): boolean {
  * The caller has made the peers accept the new key.
  */
 export function adoptNextIdentity(disk: Disk, paths: AgentPaths): Identity {
-  const next = loadNextIdentity(disk, paths);
-  if (next !== undefined) {
-    const current = loadSigningIdentity(disk, paths);
+  const seed = readWhole(disk, paths.nextKey) ?? new Uint8Array(0);
+  if (seed.length > 0) {
     const { key, publicKey } = paths.signing;
-    const inUse = (disk.stat(key)?.size ?? 0) > 0 ? key : paths.identity.key;
-    const old = readWhole(disk, inUse) ?? new Uint8Array(0);
-    disk.replace(join(paths.configDir, `${fingerprintOf(current)}${OLD_KEY}`), old, PRIVATE_FILE);
-    const seed = readWhole(disk, paths.nextKey) ?? new Uint8Array(0);
+    if (loadNextIdentity(disk, paths) !== undefined) {
+      const current = loadSigningIdentity(disk, paths);
+      const inUse = (disk.stat(key)?.size ?? 0) > 0 ? key : paths.identity.key;
+      const old = readWhole(disk, inUse) ?? new Uint8Array(0);
+      disk.replace(join(paths.configDir, `${fingerprintOf(current)}${OLD_KEY}`), old, PRIVATE_FILE);
+    }
     // A crash must not leave halves of two pairs: a missing public half is made again at loading.
     disk.remove(publicKey);
+    // Rewritten even if present: after a failed fsync the cached content may not be on disk.
     disk.replace(key, seed, PRIVATE_FILE);
-    savePublic(disk, paths.signing, next.publicIdentity);
+    savePublic(disk, paths.signing, identityOf(paths.handle, seed).publicIdentity);
   }
   // What is said of the next key must not be taken for a word about the one after it.
   disk.remove(paths.nextIsUrgent);

@@ -1,15 +1,12 @@
 import { agentName, isHandle, rosterProblems } from "../../wire/handle.ts";
-import { isJsonObject, parseObject, type JsonObject } from "../../wire/json/json.ts";
+import { parseObject, type JsonObject } from "../../wire/json/json.ts";
 import {
   DEFAULT_ANSWER_TIMES,
   DEFAULT_LIMITS,
   type AnswerTimes,
   type Limits,
 } from "../../wire/limits.ts";
-import { closedProblems } from "../../wire/layout.ts";
-import { NOBODY_LEFT, type Absences } from "../../wire/roster/members.ts";
 import { DocumentReader, shown } from "./document.ts";
-import { readLeft } from "./left-members.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
 export interface SigningPolicy {
@@ -19,7 +16,7 @@ export interface SigningPolicy {
 }
 
 /** What holds when nothing is said. */
-export const DEFAULT_SIGNING: SigningPolicy = { enforceSigned: true, allowUnsignedFrom: [] };
+const DEFAULT_SIGNING: SigningPolicy = { enforceSigned: true, allowUnsignedFrom: [] };
 
 /** Paths that belong to one agent. Spec 3.6. */
 export interface Domain {
@@ -39,15 +36,12 @@ export const V30_NOTE =
 export interface WireConfig {
   readonly wireId: string | undefined;
   readonly protocolVersion: ProtocolVersion;
-  readonly layout: "pairwise" | "outbox";
-  /** Of a wire that has moved to outboxes: the logs of pairs that stay part of it. Spec 1.6. */
-  readonly closedLogs: readonly string[];
-  /** Empty when the file names none: then it comes from `--peer`. */
+  /** The first members of this epoch. Empty when the file names none: then it comes from `--peer`. */
   readonly roster: readonly string[];
-  /** Who of them left, and who came back. */
-  readonly left: Absences;
-  /** The proposal by which members changed last; undefined: by none. Spec 3.11. */
-  readonly membersChangedBy: string | undefined;
+  /** Who of them does not chain. */
+  readonly unchained: readonly string[];
+  /** Counts the rosters that operators have agreed on by hand. Spec 3.11. */
+  readonly rosterEpoch: number;
   readonly signing: SigningPolicy;
   readonly domains: ReadonlyMap<string, Domain>;
   readonly limits: Limits;
@@ -60,6 +54,7 @@ export type ConfigParse =
   | { readonly ok: false; readonly reason: "invalid" | "schema_drift"; readonly detail: string };
 
 const FILE = "config.json";
+const MAX_EPOCH = Number.MAX_SAFE_INTEGER;
 const MAX_DOMAINS = 256;
 const MAX_DOMAIN_PATHS = 256;
 
@@ -67,11 +62,9 @@ const MAX_DOMAIN_PATHS = 256;
 export const DEFAULT_CONFIG: WireConfig = {
   wireId: undefined,
   protocolVersion: "v3.1",
-  layout: "pairwise",
-  closedLogs: [],
   roster: [],
-  left: NOBODY_LEFT,
-  membersChangedBy: undefined,
+  unchained: [],
+  rosterEpoch: 0,
   signing: DEFAULT_SIGNING,
   domains: new Map(),
   limits: DEFAULT_LIMITS,
@@ -92,15 +85,15 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
   }
   const reader = new DocumentReader(FILE);
   const roster = readRoster(reader, fields);
-  const left = readLeft(reader, fields, roster);
   const limit = limitReader(reader, fields);
   const config: WireConfig = {
     wireId: readWireId(reader, fields),
     protocolVersion,
-    ...readLayout(reader, fields, roster),
     roster,
-    left,
-    membersChangedBy: reader.text(fields["members_changed_by"] ?? undefined, "members_changed_by"),
+    unchained: readUnchained(reader, fields, roster),
+    rosterEpoch:
+      reader.wholeNumber(fields["roster_epoch"], "roster_epoch", 0, MAX_EPOCH) ??
+      DEFAULT_CONFIG.rosterEpoch,
     signing: readSigning(reader, fields),
     domains: readDomains(reader, fields, roster),
     limits: readLimits(limit),
@@ -123,34 +116,23 @@ function readWireId(reader: DocumentReader, fields: JsonObject): string | undefi
   return undefined;
 }
 
-/** A name, or `{"kind": "outbox", "closed": [...]}` on a wire that has moved to outboxes. */
-function readLayout(
-  reader: DocumentReader,
-  fields: JsonObject,
-  roster: readonly string[],
-): Pick<WireConfig, "layout" | "closedLogs"> {
-  const stated = fields["layout"];
-  if (!isJsonObject(stated)) {
-    const layout = reader.text(stated, "layout") ?? DEFAULT_CONFIG.layout;
-    if (layout === "pairwise" || layout === "outbox") return { layout, closedLogs: [] };
-    reader.problem("layout", `is ${shown(layout)}; expected "pairwise" or "outbox"`);
-    return DEFAULT_CONFIG;
-  }
-  const kind = reader.text(stated["kind"], "layout.kind");
-  if (kind !== "outbox") {
-    reader.problem("layout.kind", `is ${shown(kind ?? null)}; expected "outbox"`);
-  }
-  const closedLogs = reader.texts(stated["closed"], "layout.closed") ?? [];
-  for (const problem of closedProblems(roster, closedLogs))
-    reader.problem("layout.closed", problem);
-  return { layout: "outbox", closedLogs };
-}
-
 function readRoster(reader: DocumentReader, fields: JsonObject): readonly string[] {
   const names = reader.texts(fields["roster"], "roster") ?? [];
   const roster = names.map((name) => agentName(name) ?? name);
   for (const problem of rosterProblems(roster)) reader.problems.push(`${FILE}: ${problem}`);
   return roster;
+}
+
+function readUnchained(
+  reader: DocumentReader,
+  fields: JsonObject,
+  roster: readonly string[],
+): readonly string[] {
+  const names = reader.texts(fields["unchained"], "unchained") ?? [];
+  const handles = names.map((name) => agentName(name) ?? name);
+  for (const handle of handles.filter((each) => !roster.includes(each)))
+    reader.problem("unchained", `has ${shown(handle)}, who is not in the roster`);
+  return handles;
 }
 
 function readSigning(reader: DocumentReader, fields: JsonObject): SigningPolicy {

@@ -6,7 +6,7 @@ import {
 } from "../../wire/json/json.ts";
 import { DocumentReader, shown } from "./document.ts";
 
-/** The heartbeat tiers of spec 3.1, fastest first. */
+/** The heartbeat tiers of spec 4.9, fastest first. */
 const HEARTBEAT_TIERS = ["T0_HEADS_DOWN", "T1_active", "T2_idle", "T3_long_idle"] as const;
 export type HeartbeatTier = (typeof HEARTBEAT_TIERS)[number];
 
@@ -17,7 +17,7 @@ const CONDITIONS = [
   "non_heartbeat_message",
 ] as const;
 
-/** What moves an agent from one tier to another. Spec 3.1. */
+/** What moves an agent from one tier to another. Spec 4.9. */
 export interface Transition {
   /** The tiers that it leaves; `"*"` is any. */
   readonly from: readonly (HeartbeatTier | "*")[];
@@ -64,7 +64,7 @@ const MAX_IDLE_CYCLES = 10_000;
 
 /**
  * Reads `tiers.json`, ours or the Python reference's, whose transitions are prose: then ours hold.
- * Spec 3.1.
+ * Spec 4.9.
  */
 export function parseHeartbeatTiers(bytes: Uint8Array): HeartbeatTiersParse {
   const parsed = parseObject(bytes);

@@ -3,10 +3,13 @@ import {
   inboxPage,
   messageNamed,
   searchPage,
-  threadMessages,
+  resolveId,
   threadNamed,
-  type MessageSource,
 } from "../../../src/agent/answers/messages.ts";
+import { messagesIn } from "../../../src/agent/answers/threads.ts";
+import type { Owing } from "../../../src/agent/answers/pending.ts";
+import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
+import { corePlace, verifyAll } from "../../support/core-wire.ts";
 import { readLine } from "../../../src/protocol/admit/read-line.ts";
 import { newLine } from "../../../src/agent/lines/new-line.ts";
 import { signFields } from "../../../src/wire/compose.ts";
@@ -14,6 +17,7 @@ import { kindOf } from "../../../src/wire/kinds.ts";
 import { fromPlain, isJsonObject } from "../../../src/wire/json/json.ts";
 import { Database } from "../../../src/store/database.ts";
 import { Store } from "../../../src/store/store.ts";
+import { keyHistory } from "../../../src/agent/answers/key-history.ts";
 import { makeSigner } from "../../../src/wire/signature.ts";
 
 // What is asked about messages is answered from the store, page by page.
@@ -21,14 +25,38 @@ import { makeSigner } from "../../../src/wire/signature.ts";
 const WIRE = "0d4be1a97725c83f";
 const AT = Date.parse("2026-06-01T12:00:00Z");
 
-class Box implements MessageSource {
+class Box implements Owing {
   readonly store = new Store(Database.open(":memory:"));
-  readonly wireId = WIRE;
+  readonly history = this.store.history(WIRE);
+  readonly members = new Map(["forge", "scribe", "ann"].map((name) => [name, true]));
+  readonly world: Owing["world"] = {
+    disk: nodeDisk(),
+    clock: {
+      wallMs: () => AT,
+      micros: () => 0,
+      monoMs: () => AT,
+      nextTurn: () => Promise.resolve(),
+    },
+    verifyAll,
+    random: () => 0.5,
+  };
+  readonly place: Owing["place"];
   readonly #last = new Map<string, { seq: number; id: string }>();
   #count = 0;
 
-  tierOf(author: string): "VERIFIED" | "UNTRUSTED" {
-    return author === "stranger" ? "UNTRUSTED" : "VERIFIED";
+  constructor() {
+    const place = corePlace("forge", ["forge", "scribe", "ann", "stranger"]);
+    this.place = {
+      ...{ ...place, markPath: "", inboxPath: "" },
+      believed: (author) => ({
+        ...place.believed(author),
+        tier: author === "stranger" ? "UNTRUSTED" : "VERIFIED",
+      }),
+    };
+  }
+
+  cadenceMs(): number {
+    return 90_000;
   }
 
   /** A line that is delivered, or refused for a reason; its id. */
@@ -110,7 +138,7 @@ test("a thread has its lines in order, its corrections, and no refused line of a
     body: { corrects: ["scribe", 1, root], text: "no" },
   });
   box.add("ann", { thread: "T", type: "correction", body: { corrects: ["scribe", 1, root] } });
-  const { messages } = threadMessages(box, "T");
+  const messages = messagesIn(box, box.store.newestOfThread("T", 100));
   expect(messages.map(({ _meta }) => _meta.id).slice(0, 3)).toEqual([root, refused, correction]);
   expect(messages.map(({ _meta }) => _meta.corrections.length)).toEqual([1, 0, 0, 0]);
   expect(messages.map(({ _meta }) => _meta.refused)).toEqual([null, "body_too_large", null, null]);
@@ -129,6 +157,15 @@ test("a message is named by the beginning of its id, a thread by its name too", 
   expect(threadNamed(box, { id, by: "event_id" })).toEqual({ thread: "T", isByName: false });
 });
 
+test("a message that is named is answered by its place, and is for who it says", () => {
+  const box = new Box();
+  const id = box.add("scribe", { subject: "look" });
+  expect(resolveId(box, id.slice(0, 9))).toEqual({
+    ...{ event_id: id, place: ["scribe", 1, id], correlation_id: expect.any(String) as string },
+    ...{ from: "scribe", type: "ship", subject: "look", to: ["forge"] },
+  });
+});
+
 test("a search finds words by their beginnings, the newest page first", () => {
   const box = new Box();
   const one = box.add("scribe", { subject: "the parser fails" });
@@ -139,4 +176,15 @@ test("a search finds words by their beginnings, the newest page first", () => {
   expect(ids(newest)).toEqual([two]);
   expect(ids(searchPage(box, { text: "pars", before: newest.next ?? "" }))).toEqual([one]);
   expect(() => searchPage(box, { text: "pars", before: "-1" })).toThrow(/`next` of a page/u);
+});
+
+test("a flood of lines in a thread hides no correction of what a key has signed", () => {
+  const box = new Box();
+  const id = box.add("scribe", { thread: "T" });
+  for (let at = 0; at < 1_100; at += 1) box.add("scribe", { thread: "T" });
+  const body = { corrects: ["scribe", 1, id], text: "the key is stolen" };
+  const correction = box.add("ann", { thread: "T", type: "correction", body });
+  const { keyId } = makeSigner("scribe", Buffer.alloc(32, "scribe"));
+  const [first, second] = keyHistory(box, keyId, 0);
+  expect([first?.corrected_by, second?.corrected_by]).toEqual([[correction], []]);
 });

@@ -30,11 +30,13 @@ class FetchedFile {
     },
     knownMs: () => this.fetchedMs,
     publish: () => undefined,
+    publishedThrough: 0,
     onChange: () => undefined,
     refresh: () => undefined,
-    health: () => {
-      throw new Error("not asked for");
-    },
+    health: () => ({
+      ...{ remote: this.path, isMover: false, fetchedMs: this.fetchedMs, pushedMs: undefined },
+      ...{ waiting: 0, problem: undefined, troubles: [] },
+    }),
     start: () => undefined,
     stop: () => Promise.resolve(),
   };
@@ -63,6 +65,7 @@ function readingNow(nextTurn: () => void, keys: PeerKeys = []): ReadingNow {
       }),
       isMember: () => true,
     },
+    handles: ["forge", "scribe"],
     now: () => ({ wallMs: 10_000, monoMs: 0 }),
     fold: () => undefined,
     nextTurn: () => Promise.resolve(nextTurn()),
@@ -80,11 +83,12 @@ test("a fetch that ends while its file is read counts from the next pass on", as
     readingNow(() => file.fetch("two")),
   );
   expect(reading.knownMs("scribe")).toBe(1_000);
-  await reading.pass(
-    [file.transport],
-    readingNow(() => undefined),
-  );
+  const lacked: unknown[] = [];
+  const fold = (): unknown => lacked.push(reading.lackedMs("scribe"));
+  await reading.pass([file.transport], { ...readingNow(() => undefined), fold });
   expect(reading.knownMs("scribe")).toBe(2_000);
+  // What the second fetch has brought the first one lacked.
+  expect(new Set(lacked)).toEqual(new Set([1_000]));
 });
 
 test("lines too large to wait unproven are linked when their carrier is read again", async () => {

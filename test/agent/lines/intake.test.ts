@@ -345,3 +345,66 @@ test("an ask in no chain that names nobody asks the reader of its carrier", asyn
   expect(reader.store.openAsks("forge").map(({ ask }) => ask.place.author)).toEqual(["ann"]);
   reader.store.close();
 });
+
+test("of lines that begin a branch, those of one key leave room for those of another", async () => {
+  const reader = new Reader();
+  const first = line("scribe", undefined);
+  await reader.read([first]);
+  const most = 64;
+  const forks = Array.from({ length: most + 10 }, (_each, at) => line("scribe", first, { at }));
+  await reader.read(forks);
+  // The first of them begins none.
+  expect(reader.store.linesNumbered("scribe", 2)).toHaveLength(most);
+  expect(reader.store.chains.rivals("scribe", 2)).toHaveLength(most);
+  // The operator has revoked the key that did this, and compared another.
+  const last = { seq: 1, id: first.id };
+  const keys = [{ ...pinned("scribe", "a", false), last }, pinned("scribe", "b")];
+  reader.by = judging({}, { scribe: { keys } });
+  reader.store.write(() => {
+    reader.store.chains.strike("scribe", pinned("scribe", "a").keyId, {
+      author: "scribe",
+      ...last,
+    });
+  });
+  const next = line("scribe", first, { key: "b", at: 1_000 });
+  await reader.read([next]);
+  expect(reader.whole).toEqual([2, null]);
+  expect(reader.mail).toEqual([first.id, next.id]);
+});
+
+test("what waits of one author keeps no line of another from being judged", async () => {
+  const reader = new Reader(judging({}, { ann: { tier: "UNTRUSTED" } }));
+  const many = 1_001;
+  const waiting = Array.from({ length: many }, (_each, at) => line("ann", null, { at }));
+  await reader.read(waiting, { owner: "ann", reader: "forge", isLive: true });
+  expect(reader.mail).toEqual([]);
+  const one = line("scribe", null);
+  await reader.read([one]);
+  expect(reader.mail).toEqual([one.id]);
+  reader.by = judging();
+  await reader.read([]);
+  expect(reader.mail).toEqual([one.id, ...waiting.map(({ id }) => id)].slice(0, 1_000));
+});
+
+test("who has compared the second key alone reads a long chain of the first one", async () => {
+  const reader = new Reader(judging({}, { scribe: { keys: [pinned("scribe", "b")] } }));
+  const lines = [line("scribe", undefined)];
+  for (let at = 1; at < 300; at += 1) lines.push(line("scribe", lines.at(-1), { at }));
+  await reader.read(lines);
+  expect(reader.whole).toEqual([0, null]);
+  const vouching = line("scribe", lines.at(-1), { key: "b" });
+  await reader.read([vouching]);
+  expect(reader.mail).toHaveLength(301);
+  // A branch that is not followed vouches for nothing behind its fork.
+  const keys = [pinned("scribe", "b").keyId];
+  const other = line("scribe", lines[99], { key: "b", at: 1_000 });
+  await reader.read([other, line("scribe", other, { at: 1_001 })]);
+  reader.store.write(() => {
+    reader.store.chains.follow({ author: "scribe", seq: 101, id: lines[100]?.id ?? "" });
+  });
+  expect(reader.store.chains.lastSigned("scribe", keys)).toBe(301);
+  reader.store.write(() => {
+    reader.store.chains.follow({ author: "scribe", seq: 101, id: other.id });
+  });
+  expect(reader.store.chains.lastSigned("scribe", keys)).toBe(101);
+});

@@ -12,8 +12,11 @@ import { toPlain } from "../../../src/wire/json/json.ts";
 // What a send answers, whatever becomes of it.
 
 const ID = "4f2a91c7".repeat(8);
-const line = { event_id: ID, log: "forge_to_scribe", seq: 1, timestamp: "t", correlation_id: "t" };
-const sent: SendAnswer = { outcome: "sent", messages: [{ ...line, to: ["scribe"] }] };
+const line = { event_id: ID, timestamp: "t", correlation_id: "t" };
+const sent: SendAnswer = {
+  outcome: "sent",
+  messages: [{ ...line, place: ["forge", 1, ID], to: ["scribe"] }],
+};
 
 /** A server whose agent answers a send like that, and what it was asked to send. */
 async function asked(answer: SendAnswer | Error, args: Record<string, unknown>) {
@@ -21,7 +24,7 @@ async function asked(answer: SendAnswer | Error, args: Record<string, unknown>) 
   const client = {
     handle: "forge",
     viaDaemon: true,
-    view: async () => ({ roster: ["forge", "scribe"] }),
+    view: async () => ({ members: ["forge", "scribe"] }),
     ask: async (_name: string, { drafts: given }: { drafts: Draft[] }) => {
       drafts.push(...given);
       if (answer instanceof Error) throw answer;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TOOLS } from "../../../src/agents/mcp/tool-table.ts";
 import type { Client } from "../../../src/api/client.ts";
-import type { InboxMessage, ThreadMessage, ViewName } from "../../../src/api/views.ts";
+import type { InboxMessage, HeldMessage, ViewName } from "../../../src/api/views.ts";
 import { stepRequest } from "../../../src/plans/coordinator/step-request.ts";
 import { newFrame } from "../../../src/framing/frame.ts";
 import { inboxText } from "../../../src/framing/message-text.ts";
@@ -77,12 +77,12 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{M}]/gu;
 const time = "2026-11-21T11:58:00.000000Z";
 const ID = "4f2a91c7".repeat(8);
 
-function message(attack: string): InboxMessage & ThreadMessage {
+function message(attack: string): InboxMessage & HeldMessage {
   return {
     _meta: {
       ...{ id: ID, received_at: time, tier: "VERIFIED", verified: true, thread: attack },
       ...{ priority: "high", obligations: [], read: false, after_gap: false },
-      ...{ log: "scribe_to_forge", line: 1, refused: null, corrections: [] },
+      ...{ place: ["scribe", 1, ID], refused: null, corrections: [] },
     },
     ...{ timestamp: time, from: attack, to: ["forge"], type: attack, kind: 10_002 },
     ...{ subject: attack, body: attack, refs: [attack, attack], priority: "medium" },
@@ -150,7 +150,13 @@ function clientOf(attack: string): Client {
     decisions: {
       in_force: [
         {
-          ...{ ...ids, proposal_id: ID, decision_id: attack, decision: attack, proposer: attack },
+          ...{
+            ...ids,
+            place: ["scribe", 1, ID],
+            decision_id: attack,
+            decision: attack,
+            proposer: attack,
+          },
           ...{ proposer_tier: "VERIFIED", acked_by: ["forge"], ratified_at: time },
         },
       ],

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { TOOLS } from "../../../src/agents/mcp/tool-table.ts";
 import type { Client } from "../../../src/api/client.ts";
-import type { InboxMessage, ThreadMessage, ViewName, Views } from "../../../src/api/views.ts";
+import type { InboxMessage, HeldMessage, ViewName, Views } from "../../../src/api/views.ts";
 import { newFrame } from "../../../src/framing/frame.ts";
 import { tokens } from "../../support/mcp-tokens.ts";
 import { EVIL, STEERS } from "../../support/scenes/hostile-wire.ts";
@@ -26,13 +26,13 @@ const BODIES: Readonly<Record<string, string>> = {
   markers: "<peer-words ".repeat(3_000),
 };
 
-function message(at: number, body: string): InboxMessage & ThreadMessage {
+function message(at: number, body: string): InboxMessage & HeldMessage {
   const id = `${at}`.padStart(6, "0").padEnd(64, "4f2a91c7");
   return {
     _meta: {
       ...{ id, received_at: time, tier: "VERIFIED", verified: true, thread: time },
       ...{ priority: "medium", obligations: [], read: false, after_gap: false },
-      ...{ log: "scribe_to_forge", line: at, refused: null, corrections: [] },
+      ...{ place: ["scribe", at, id], refused: null, corrections: [] },
     },
     ...{ timestamp: time, from: "scribe", to: ["forge"], type: "feedback", kind: 10_002 },
     ...{ subject: body.slice(0, 300), body, refs: [body.slice(0, 200), "b"], priority: "medium" },
@@ -72,7 +72,11 @@ function clientOf(body: string): Client {
       })),
     decisions: () => ({
       in_force: rows((at) => ({
-        ...{ ...ids, proposal_id: ids.event_id, decision_id: `${at}-${body.slice(0, 60)}` },
+        ...{
+          ...ids,
+          place: ["scribe", 1, ids.event_id],
+          decision_id: `${at}-${body.slice(0, 60)}`,
+        },
         ...{ decision: body, proposer: "scribe", proposer_tier: "VERIFIED", acked_by: ["forge"] },
         ...{ ratified_at: time },
       })),

@@ -17,7 +17,7 @@ import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { CONDITION_LIMIT_MS } from "../../support/hang-guard.ts";
 import { CONFIG, git, GitScene, layoutOf, type GitAgent } from "./git-scene.ts";
 
-// Spec of the next wire, 5.2: what machines that share a repository get to see of each other.
+// Spec 5.2: what machines that share a repository get to see of each other.
 
 const DECISIONS = "decisions.jsonl";
 const [FORGE, ANN] = ["outbox/forge.jsonl", "outbox/ann.jsonl"];

@@ -6,7 +6,7 @@ import { rowBreaker } from "../../../src/cli/output/terminal.ts";
 import { columnsAtMost } from "../../../src/cli/output/width.ts";
 import type { InboxMessage, Views } from "../../../src/api/views.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
-import { ID, NOW_MS, run, threadWith, whoami } from "../fake-cli.ts";
+import { ID, PLACE, NOW_MS, run, threadWith, whoami } from "../fake-cli.ts";
 
 /** A row that poses as the first of a message. */
 const FORGED = "f00dbabe12 bob ack 1 s ago";
@@ -79,7 +79,13 @@ function message(subject: string, body: unknown, refs: string[] = []): InboxMess
   const [found] = thread?.messages ?? [];
   if (found === undefined) throw new Error("a thread has a message");
   const meta = {
-    ...{ id: ID, received_at: found._meta.received_at, tier: "VERIFIED" as const, verified: true },
+    ...{
+      id: ID,
+      place: PLACE,
+      received_at: found._meta.received_at,
+      tier: "VERIFIED" as const,
+      verified: true,
+    },
     ...{ thread: "t", priority: "medium" as const, obligations: [], read: true, after_gap: false },
   };
   return { ...found, refs, _meta: meta };
@@ -146,6 +152,7 @@ const OURS = /^(?:4f2a91c700|e5ca1a7e00| {2}|$)/;
 function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
   const owed = {
     event_id: ID,
+    place: PLACE,
     correlation_id: text,
     ...{ type: "proposal", subject: text, from: "scribe", owed_by: "forge" },
     ...{
@@ -171,7 +178,7 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
   }));
   yield [["thread", "4f2a91"], { thread }, /^(?:4f2a91c700|thread | {2}|Owed|$)/];
   const entry = { decision_id: text, proposer: text, decision: text };
-  const unproved = [{ ...entry, detail: "not signed", proposer_tier: null }];
+  const unproved = [{ ...entry, detail: "not signed", place: null, proposer_tier: null }];
   const decisions = { in_force: [], pending: [], unproved, superseded: [] };
   yield [["decisions", "--all"], { decisions }, /^(?:unproved|No decision| {2}|$)/];
   const notice = { at: "2026-11-21T11:56:00Z", cause: "log_gap", peer: "scribe" };
@@ -179,7 +186,7 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
   yield [["incident", "notices"], { notices }, /^(?:4 min| {2}|$)/];
   const resolve_id = {
     ...{ event_id: ID, correlation_id: text, from: "scribe", type: "feedback", subject: text },
-    ...{ log: "scribe_to_forge", to: ["forge"] },
+    ...{ place: PLACE, to: ["forge"] },
   };
   yield [
     ["reply", "4f2a91", "x"],

@@ -5,23 +5,20 @@ import { transportText } from "../../../src/cli/output/transport-text.ts";
 const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 const VIEW: TransportView = {
   ...{ kind: "git", remote: "/srv/wire.git", branch: "main", is_mover: true, waiting: 0 },
-  ...{ fetched_at: "2026-11-21T11:59:55Z", pushed_at: null, held_logs: [], problem: null },
+  ...{ fetched_at: "2026-11-21T11:59:55Z", pushed_at: null, problem: null },
 };
 const ROW = "Remote  /srv/wire.git (main), fetched 5 s ago";
-const HELD =
-  "forge is not pushed: it lacks lines that the remote has, or waits for its repair → deaddrop doctor";
 
 test.each<[string, Partial<TransportView>, string[]]>([
   ["all is pushed", {}, [`${ROW}, all pushed`]],
   ["files wait", { waiting: 3 }, [`${ROW}, 3 files to be pushed`]],
-  ["a log is held back", { held_logs: ["forge"] }, [`${ROW}, all else is pushed`, HELD]],
   [
-    "a log is held back, files wait, and the remote is gone",
+    "a file waits, and the remote is gone",
     {
-      ...{ held_logs: ["forge"], waiting: 1 },
+      waiting: 1,
       problem: { code: "no_remote", detail: "it is gone", hint: "check the URL", since: "" },
     },
-    [`${ROW}, 1 file to be pushed`, HELD, "it is gone → check the URL"],
+    [`${ROW}, 1 file to be pushed`, "it is gone → check the URL"],
   ],
 ])("status says of the remote when %s", (_name, change, rows) => {
   const text = transportText({ ...VIEW, ...change }, NOW_MS, (_style, plain) => plain);

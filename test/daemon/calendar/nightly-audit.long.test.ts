@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Agent } from "../../../src/agent/agent.ts";
 import { auditTonight } from "../../../src/daemon/calendar/nightly-audit.ts";
-import type { AutomaticIncident } from "../../../src/protocol/effects.ts";
+import type { OperatorIncident } from "../../../src/store/told.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { BIN } from "../../support/processes/real-processes.ts";
 
@@ -14,7 +14,7 @@ async function audited(
   wire: LiveWire,
   options: { program?: string[]; isOn?: boolean; isEnding?: boolean } = {},
 ) {
-  const told: AutomaticIncident[] = [];
+  const told: OperatorIncident[] = [];
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
   const place = {
     settings: { nightlyAudit: options.isOn ?? true },
@@ -23,7 +23,7 @@ async function audited(
   };
   const agent = {
     place,
-    tell: async (incident: AutomaticIncident) => {
+    tell: async (incident: OperatorIncident) => {
       told.push(incident);
     },
   } as unknown as Agent;
@@ -55,14 +55,13 @@ test("a night without a violation tells nothing", async () => {
 test("what it finds is one incident, with the same key as long as it is the same", async () => {
   const wire = makeWire({});
   await wire.json("forge", "send", "hello", "x");
-  const path = join(wire.dir, "scribe_to_forge.jsonl");
-  appendFileSync(path, '{"timestamp":"2026-05-05T15:00:00Z"}\n');
+  const path = join(wire.dir, "decisions.jsonl");
+  appendFileSync(path, "rubbish\n");
   const [first] = (await audited(wire)).told;
   expect(first).toMatchObject({
     cause: "audit_violations",
     subject: "the nightly audit found 1 violation",
-    detail: "schema in scribe_to_forge:1; all of them: deaddrop audit",
-    concernsWire: false,
+    detail: "malformed; all of them: deaddrop audit",
   });
   expect((await audited(wire)).told).toEqual([first]);
   appendFileSync(path, "rubbish\n".repeat(4));

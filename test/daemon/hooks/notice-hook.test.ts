@@ -3,7 +3,7 @@ import type { HookSettings } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { makeNoticeHook } from "../../../src/daemon/hooks/notice-hook.ts";
 import type { HookEnd, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
-import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
+import type { Notice } from "../../../src/store/notices.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -45,7 +45,7 @@ function makeScene(given: Partial<HookSettings> = {}) {
     runs,
     warned,
     set: (next: Partial<HookSettings>) => (settings = { ...settings, ...next }),
-    notices(count: number, kind: AgentNotice["kind"] = "rejected") {
+    notices(count: number, kind: Notice["kind"] = "rejected") {
       for (let each = 0; each < count; each += 1) {
         made += 1;
         const at = new Date().toISOString();

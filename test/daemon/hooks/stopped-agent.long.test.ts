@@ -57,7 +57,7 @@ it("an agent that approves its shutdown is ended by its own operator's command, 
   await scribes.ended;
   await wire.daemon("scribe");
   expect(await parkedOf(wire, "scribe")).toMatchObject({ peer: "forge", stop_hook: "done" });
-  expect((await wire.run("scribe", "propose", "more")).stderr).toContain("scribe is parked");
+  expect((await wire.run("scribe", "propose", "more")).stderr).toContain("this agent is parked");
   const said = await wire.run("forge", "send", "one more thing", "x");
   expect(said.stdout).toContain("scribe is paused: it is stored");
   await wire.run("scribe", "wake");

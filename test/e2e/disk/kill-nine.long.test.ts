@@ -31,7 +31,6 @@ const SEND_EVERY_MS = 40;
 
 interface Promised {
   readonly event_id: string;
-  readonly log: string;
   readonly seq: number;
 }
 
@@ -111,7 +110,7 @@ async function openProposals(wire: LiveWire, sides: readonly Side[]): Promise<st
   for (const { handle, agent } of sides) {
     const inbox = new Set(wire.privateLines(handle, "inbox").map((line) => line.event_id));
     const acks = wire.lines(`${handle}_to_${PEERS[handle]}.jsonl`).filter((l) => l.type === "ack");
-    const acked = new Set(acks.map(({ body }) => body["acks"]));
+    const acked = new Set(acks.map(({ body }) => (body["acks"] as unknown[])[2]));
     const all = await proposalsOf(wire, handle);
     const open = all.filter(({ status }) => status === "open");
     parts.push(`${handle} knows ${all.length} proposals, of which ${open.length} are open`);
@@ -129,7 +128,7 @@ async function openProposals(wire: LiveWire, sides: readonly Side[]): Promise<st
 /** What was promised stands in the log under its number, and once in the peer's inbox. */
 function expectDelivered(wire: LiveWire, { handle, promised }: Side): void {
   const log = `${handle}_to_${PEERS[handle]}`;
-  expect(brokenPlaces(wire, handle, log)).toEqual([]);
+  expect(brokenPlaces(wire, handle, `${log}.jsonl`)).toEqual([]);
   const lines = wire.lines(`${log}.jsonl`);
   const standing = new Map(lines.map(({ seq, event_id }) => [event_id, seq]));
   expect(promised.filter(({ event_id, seq }) => standing.get(event_id) !== seq)).toEqual([]);
@@ -195,7 +194,9 @@ it.each([
 
     for (const side of sides) expectDelivered(wire, side);
     expect(await ratified("scribe")).toEqual(expected);
-    const recorded = wire.lines("decisions.jsonl").map(({ proposal_id }) => String(proposal_id));
+    const recorded = wire
+      .lines("decisions.jsonl")
+      .map(({ proposal }) => String((proposal as unknown[])[2]));
     expect(recorded.toSorted()).toEqual(expected);
     for (const handle of HANDLES) {
       const audit = await wire.run(handle, "audit", "--json");

@@ -71,7 +71,7 @@ describe.each(WAYS_TO_LOCK)("a process that is stopped while it holds a lock, by
     await Promise.all([daemon.stop(), peer.stop()]);
     expect(said(wire).map(({ subject }) => subject)).toEqual(["one", "two", "three"]);
     expect(subjects(wire, "scribe")).toEqual(["one", "two", "three"]);
-    expect(brokenPlaces(wire, "forge", LOG)).toEqual([]);
+    expect(brokenPlaces(wire, "forge", `${LOG}.jsonl`)).toEqual([]);
   });
 
   it("a command: another one and a daemon wait for it, and every answer stands in one chain", async () => {
@@ -104,7 +104,7 @@ describe.each(WAYS_TO_LOCK)("a process that is stopped while it holds a lock, by
     await holder.ended;
     daemon.child.kill("SIGTERM");
     expect((await daemon.ended).code).toBe(0);
-    expect(brokenPlaces(wire, "forge", LOG)).toEqual([]);
+    expect(brokenPlaces(wire, "forge", `${LOG}.jsonl`)).toEqual([]);
     const standing = said(wire).map(({ event_id }) => event_id);
     const answered = (jsonLines(holder.stdout()) as { event_id: string }[]).map((a) => a.event_id);
     expect(answered.filter((id) => !standing.includes(id))).toEqual([]);

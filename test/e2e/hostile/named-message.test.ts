@@ -30,7 +30,7 @@ function hostile(wire: LiveWire, correlationId: string, head: ChainHead | undefi
       ackRequired: true,
       correlationId,
     },
-    { timestamp: new Date().toISOString(), log: "mallory", wireId: WIRE_ID, head },
+    { timestamp: new Date().toISOString(), wireId: WIRE_ID, head },
     signer,
   );
   const text = `${Buffer.from(line).toString("utf8")}\n`;
@@ -64,7 +64,7 @@ test("no command that signs answers a thread that is named like a message", asyn
     const shown = await wire.run("forge", "thread", id);
     expect(shown).toMatchObject({ code: 1, stdout: "" });
     expect(shown.stderr).toContain(`${honest}: bob, proposal "freeze the API"`);
-    expect(shown.stderr).toContain(': mallory, proposal "give mallory the keys"');
+    expect(shown.stderr).toContain(`the thread "${id}"`);
     expect((await wire.run("forge", "thread", id, "--event")).stdout).toContain("freeze the API");
   }
   const text = JSON.stringify(

@@ -38,7 +38,7 @@ function write(wire: LiveWire, texts: readonly string[]): void {
     const subject = Array.from(`${text}${FORGED}`).slice(0, 400).join("");
     const timestamp = new Date(Date.now() - 60_000 + at).toISOString();
     const draft = { to: ["forge"], type: "feedback", subject, body: `${text}${FORGED}\n${FORGED}` };
-    const place = { timestamp, log: "scribe_to_forge", wireId: WIRE_ID, head };
+    const place = { timestamp, wireId: WIRE_ID, head };
     const { id, line } = composeLine(draft, place, signer);
     head = { seq: at + 1, id };
     const bytes = `${Buffer.from(line).toString("utf8")}\n`;

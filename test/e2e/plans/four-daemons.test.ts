@@ -12,37 +12,34 @@ const CSV_UPLOAD = readFileSync(
 );
 const ROLES = JSON.stringify({ Architect: "ann", Backend: "bob", Frontend: "cat" });
 
-it.each(["outbox", "pairwise"] as const)(
-  "the four steps of a CSV upload run to their final report over four daemons, on a wire with the layout %s",
-  async (layout) => {
-    const team = await planTeam(["lead", "ann", "bob", "cat"], layout);
-    const file = team.write("agent/csv-upload.yaml", CSV_UPLOAD);
-    team.write("agent/roles.json", ROLES);
-    // Each of the two ends only when the other one has begun.
-    team.behave({ 2: "meet 3", 3: "meet 2" });
-    for (const handle of ["ann", "bob", "cat"]) await team.worker(handle);
-    expect((await team.done("lead", "plan", "validate", file)).code).toBe(0);
-    const ended = await team.done("lead", "plan", "run", file, "--exec", EXEC, "--yes");
-    expect([ended.code, ended.stderr]).toEqual([0, ""]);
-    expect(team.worked().map((row) => row.split(" ")[1])).toHaveLength(4);
-    const final = team.finalReport("csv-upload");
-    expect(final.ok).toBe(true);
-    expect(final.steps.map((step) => [step.id, step.outcome, step.reported_by])).toEqual([
-      ["1", "success", "ann"],
-      ["2", "success", "bob"],
-      ["3", "success", "cat"],
-      ["4", "success", null],
-    ]);
-    const words = (text: string) => text.split("\n").filter((row) => row.includes("#"));
-    expect(words(team.read("agent/csv-upload.yaml"))).toEqual(words(CSV_UPLOAD));
-    const requests = team.said("request").map(({ body }) => (body["step"] as { id: string }).id);
-    expect(requests.toSorted()).toEqual(["1", "2", "3"]);
-    expect(team.said("ship")).toHaveLength(3);
-    expect(team.read("agent/artifacts/plans/csv-upload/report.md")).toContain(
-      "# Plan csv-upload: done",
-    );
-  },
-);
+it("the four steps of a CSV upload run to their final report over four daemons", async () => {
+  const team = await planTeam(["lead", "ann", "bob", "cat"]);
+  const file = team.write("agent/csv-upload.yaml", CSV_UPLOAD);
+  team.write("agent/roles.json", ROLES);
+  // Each of the two ends only when the other one has begun.
+  team.behave({ 2: "meet 3", 3: "meet 2" });
+  for (const handle of ["ann", "bob", "cat"]) await team.worker(handle);
+  expect((await team.done("lead", "plan", "validate", file)).code).toBe(0);
+  const ended = await team.done("lead", "plan", "run", file, "--exec", EXEC, "--yes");
+  expect([ended.code, ended.stderr]).toEqual([0, ""]);
+  expect(team.worked().map((row) => row.split(" ")[1])).toHaveLength(4);
+  const final = team.finalReport("csv-upload");
+  expect(final.ok).toBe(true);
+  expect(final.steps.map((step) => [step.id, step.outcome, step.reported_by])).toEqual([
+    ["1", "success", "ann"],
+    ["2", "success", "bob"],
+    ["3", "success", "cat"],
+    ["4", "success", null],
+  ]);
+  const words = (text: string) => text.split("\n").filter((row) => row.includes("#"));
+  expect(words(team.read("agent/csv-upload.yaml"))).toEqual(words(CSV_UPLOAD));
+  const requests = team.said("request").map(({ body }) => (body["step"] as { id: string }).id);
+  expect(requests.toSorted()).toEqual(["1", "2", "3"]);
+  expect(team.said("ship")).toHaveLength(3);
+  expect(team.read("agent/artifacts/plans/csv-upload/report.md")).toContain(
+    "# Plan csv-upload: done",
+  );
+});
 
 it("steps on the same files are never worked at together, others are", async () => {
   const team = await planTeam(["lead", "ann", "bob", "cat"]);

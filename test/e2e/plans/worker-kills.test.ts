@@ -28,7 +28,7 @@ else setInterval(() => answered() && process.kill(process.ppid, "SIGKILL") && pr
 
 /** A wire on which lead has asked ann for step a. */
 async function askedStep(): Promise<LiveWire> {
-  const wire = makeWire({ handles: ["lead", "ann"], config: { layout: "outbox" } });
+  const wire = makeWire({ handles: ["lead", "ann"] });
   writeFileSync(join(wire.folder, "program.cjs"), PROGRAM);
   const lead = await openClient({ wireDir: wire.dir, handle: "lead", env: wire.env });
   const { plan } = planOf(stepsText("a ann"));
@@ -46,7 +46,7 @@ const runsIn = ({ folder }: LiveWire): string => {
 
 /** What ann has said on the wire: answers, and the outcomes and errors of her reports. */
 const saidBy = (wire: LiveWire) =>
-  wire.lines("outbox/ann.jsonl").flatMap(({ type, body }) => {
+  wire.lines("ann_to_lead.jsonl").flatMap(({ type, body }) => {
     if (type === "ack") return [["ack"]];
     const { outcome, error } = (body["report"] ?? {}) as { outcome?: string; error?: string };
     return type === "ship" ? [["ship", outcome, ...(error === undefined ? [] : [error])]] : [];
@@ -67,7 +67,7 @@ it.each([
     const worker = (env: NodeJS.ProcessEnv) => {
       const args = ["plan", "work", "--wire", wire.dir, "--as", "ann", "--once"];
       const words = [BIN, ...args, "--exec", `${process.execPath} program.cjs`];
-      const answers = { ANSWERS: join(wire.dir, "outbox/ann.jsonl") };
+      const answers = { ANSWERS: join(wire.dir, "ann_to_lead.jsonl") };
       const options = { env: { ...wire.env, ...answers, ...env }, cwd: wire.folder, input: "" };
       return start(process.execPath, words, options).ended;
     };

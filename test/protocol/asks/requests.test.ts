@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import {
   hasParked,
-  isIdTaken,
   isParking,
   requestId,
   requestType,
@@ -25,12 +24,9 @@ it("a request is plain, or asks for something, and may have a name", () => {
   const forge = new AskingAgent("forge");
   const plain = lineOf(forge, request(forge, {}));
   const named = lineOf(forge, request(forge, { request_type: "x", request_id: "0123456789ab" }));
-  const again = lineOf(forge, request(forge, { request_type: "y", request_id: "0123456789ab" }));
   const wrong = lineOf(forge, request(forge, { request_type: "x", request_id: "no name" }));
   expect([plain, named, wrong].map(requestType)).toEqual([undefined, "x", "x"]);
   expect([plain, named, wrong].map(requestId)).toEqual([undefined, "0123456789ab", undefined]);
-  expect(isIdTaken(again, [plain, named, wrong, again])).toBe(true);
-  expect(isIdTaken(named, [plain, named, wrong])).toBe(false);
 });
 
 it("an agent parks by its own answer alone: it agrees to finish, or acks that a trusted peer shuts down", () => {

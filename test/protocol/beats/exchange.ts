@@ -244,14 +244,14 @@ export class Agent {
       taken.push(...this.#intake.settle(into, this.#judging, nowMs).lines);
     });
     for (const n of taken) {
-      const { author, type, bytes, seq, sentMs, receivedMs, isLive } = lineOf(this.store, n);
+      const { author, type, bytes, seq, sentMs, receivedMs } = lineOf(this.store, n);
       if (type !== "heartbeat" || author === this.name) continue;
       const body = bodyOf(bytes);
       const { cadenceMs, state } = readBeat(body, sentMs, this.name);
       this.store.write(() =>
         this.records.noteBeat(
           author,
-          { datedMs: sentMs, receivedMs, isLive, cadenceMs, isPaused: state === "paused" },
+          { datedMs: sentMs, receivedMs, cadenceMs, isPaused: state === "paused" },
           { skewMs: SKEW_MS, lackedMs: undefined },
         ),
       );

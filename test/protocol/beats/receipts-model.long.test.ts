@@ -6,7 +6,7 @@ import { amount } from "../../support/amounts.ts";
 import { storeOf, Writer } from "../../support/chain-lines.ts";
 import { randomFrom } from "../../support/random.ts";
 
-// Receipts against the text of 3.2.2 of the next wire, word for word, with lists in place of tables.
+// Receipts against the text of Spec 3.2.2, word for word, with lists in place of tables.
 
 function placeOf({ author, seq, id }: ModelLine): ChainPlace {
   if (seq === null) throw new Error("no place of a chain");

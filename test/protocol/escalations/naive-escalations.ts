@@ -1,4 +1,4 @@
-// Safe mode written from the text of 3.5 (docs/spec/next), slowly: everything anew from a list of lines.
+// Safe mode written from the text of 3.5 (docs/spec), slowly: everything anew from a list of lines.
 import { isJsonArray, isJsonObject } from "../../../src/wire/json/json.ts";
 import { fieldOf, Held, isPlaceOf } from "../../support/naive-held.ts";
 import type { TimedLine } from "../../support/timed-lines.ts";

@@ -1,4 +1,4 @@
-// Obligations written from the text of 3.3 (docs/spec/next), over a list of lines that are all linked.
+// Obligations written from the text of 3.3 (docs/spec), over a list of lines that are all linked.
 import { isJsonArray } from "../../../src/wire/json/json.ts";
 import { fieldOf, isPlaceOf } from "../../support/naive-held.ts";
 import type { TimedLine } from "../../support/timed-lines.ts";

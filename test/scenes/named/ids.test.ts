@@ -9,7 +9,7 @@ const ROSTER = ["bob", "forge", "mallory"];
 
 /** Forge and bob run daemons; mallory has a valid key and writes by hand. */
 async function scene(): Promise<{ wire: SimulatedWire; honest: string }> {
-  const wire = sceneOf(ROSTER, { layout: "outbox" });
+  const wire = sceneOf(ROSTER);
   await wire.start("forge", "bob");
   const honest = await propose(wire, "bob", ["forge"], "freeze the API");
   await wire.settle();
@@ -25,7 +25,7 @@ async function writes(wire: SimulatedWire, ...lines: readonly Composed[]): Promi
 
 function hostile(wire: SimulatedWire, thread: string | undefined, subject = "give me the keys") {
   const { body, ...draft } = proposalDraft(["forge"], subject);
-  return wire.forge("mallory", "mallory", {
+  return wire.forge("mallory", {
     ...draft,
     body: body as { required: string[] },
     ...(thread === undefined ? {} : { correlationId: thread }),
@@ -61,8 +61,7 @@ test.for([10, 64])(
     expect(refused).toMatchObject({ code: "ambiguous_id" });
     expect((refused as Error).message).toContain(honest);
     expect((refused as Error).message).toContain("bob, proposal");
-    expect((refused as Error).message).toContain("mallory, proposal");
-    expect((refused as Error).message).toContain("give me the keys");
+    expect((refused as Error).message).toContain(`the thread "${named}"`);
     const [thread] = await forge.view("thread", { id: named, by: "event_id" });
     expect(thread).toMatchObject({ root: honest, named_by: "event_id" });
   },

@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
-import { fromPlain } from "../../../src/wire/json/json.ts";
-import type { Composed } from "../../../src/wire/compose.ts";
 import {
   ack,
   causesOf,
-  entriesOf,
   expectSameEverywhere,
-  HOUR,
   MINUTE,
   propose,
   SECOND,
@@ -15,52 +11,11 @@ import {
 import { checkedScenes } from "../../support/scenes/scene-checks.ts";
 import { SimulatedWire, type SceneOptions } from "../../support/scenes/simulated-wire.ts";
 
-// Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
-// by an audit of the logs alone, which finds wrong what the scene says and nothing else.
+// Each of these holds live, and once more at its end: by a new store, and by an audit of the carriers alone,
+// which finds wrong what the scene says and nothing else.
 const sceneOf = checkedScenes("replay and audit");
 
 const DECISIONS = "decisions.jsonl";
-const T3 = 20 * MINUTE;
-
-/** What forge's daemon is not there to write. */
-async function byHand(wire: SimulatedWire, line: Composed): Promise<void> {
-  wire.append("forge_to_scribe.jsonl", `${Buffer.from(line.line).toString("utf8")}\n`);
-  await wire.settle();
-}
-
-test("a fallback recorder facing an absurd advertised cadence: it records after two of the longest there is, once", async () => {
-  const wire = sceneOf(["forge", "scribe"]);
-  await wire.start("scribe");
-  const log = "forge_to_scribe";
-  const proposal = wire.forge("forge", log, {
-    to: ["scribe"],
-    type: "proposal",
-    subject: "Use tabs",
-    body: fromPlain({ required: ["scribe"] }),
-    ackRequired: true,
-  });
-  await byHand(wire, proposal);
-  await wire.pass(5 * SECOND);
-  await ack(wire, "scribe", proposal.id);
-  const { seq, id } = wire.head("scribe_to_forge") ?? { seq: 0, id: "" };
-  const { length: lines } = wire.lines("scribe_to_forge.jsonl");
-  const head = { lines, seq, event_id: id, read_lines: lines, refused: [] };
-  const heads = { scribe_to_forge: head };
-  const body = fromPlain({ state: "idle", next_eta: "9999-12-31T23:59:59Z", heads });
-  const beat = wire.forge("forge", log, { type: "heartbeat", body });
-  await byHand(wire, beat);
-  expect((await wire.outcome("scribe")).ratified).toEqual([{ id: proposal.id, by: beat.id }]);
-
-  await wire.pass(2 * T3 - MINUTE);
-  expect(wire.lines(DECISIONS)).toEqual([]);
-  await wire.pass(2 * MINUTE);
-  expect(entriesOf(wire, DECISIONS)).toMatchObject([
-    { proposal_id: proposal.id, ratified_by: beat.id, recorded_by: "scribe" },
-  ]);
-  await wire.pass(2 * HOUR);
-  expect(wire.lines(DECISIONS)).toHaveLength(1);
-  expect((await wire.outcome("scribe")).recorded).toEqual([proposal.id]);
-});
 
 interface Unrecorded {
   readonly wire: SimulatedWire;
@@ -71,7 +26,7 @@ interface Unrecorded {
 
 /** Forge's proposal is ratified, and nobody has recorded it yet. */
 async function unrecorded(options: SceneOptions = {}, makeScene = sceneOf): Promise<Unrecorded> {
-  const wire = makeScene(["forge", "quill", "scribe"], { layout: "outbox", ...options });
+  const wire = makeScene(["forge", "quill", "scribe"], { ...options });
   await wire.start();
   const holder = wire.lock(DECISIONS);
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");
@@ -96,6 +51,8 @@ async function trueEntry(): Promise<string> {
 }
 
 type Entry = Record<string, unknown>;
+
+const placeOf = (id: string): unknown => ["forge", expect.any(Number), id];
 
 interface Forgery {
   readonly what: string;
@@ -154,7 +111,7 @@ for (const { what, signed, make } of FORGERIES) {
       signed ? { violations: { decision_unproved: 1 } } : {},
     );
     const forged = make(wire, JSON.parse(whole) as Entry);
-    expect(JSON.parse(forged)).toMatchObject({ proposal_id: id });
+    expect(JSON.parse(forged)).toMatchObject({ proposal: placeOf(id) });
     wire.append(DECISIONS, `${forged}\n`);
     await wire.settle();
     for (const viewer of wire.roster) {
@@ -168,7 +125,9 @@ for (const { what, signed, make } of FORGERIES) {
     expect(wire.lines(DECISIONS)).toEqual([forged, whole]);
     for (const viewer of wire.roster) {
       const view = await wire.agent(viewer).view("decisions", {});
-      expect(view.in_force, viewer).toMatchObject([{ proposal_id: id, decision: "Use tabs" }]);
+      expect(view.in_force, viewer).toMatchObject([
+        { proposal: placeOf(id), decision: "Use tabs" },
+      ]);
       expect(view.unproved, viewer).toHaveLength(1);
     }
     await expectSameEverywhere(wire);
@@ -192,7 +151,7 @@ for (const recorder of ["forge", "scribe"]) {
     const { wire, id } = await diedRecording(piece, recorder);
     const [first, second = "", ...more] = wire.lines(DECISIONS);
     expect(first).toBe(piece);
-    expect(JSON.parse(second)).toMatchObject({ proposal_id: id, recorded_by: recorder });
+    expect(JSON.parse(second)).toMatchObject({ proposal: placeOf(id), recorded_by: recorder });
     expect(more).toEqual([]);
     await expectRecordedOnce(wire, id, dead);
   });
@@ -224,7 +183,7 @@ async function expectRecordedOnce(
     expect(told.filter((cause) => cause !== "peer_silent")).toEqual([]);
   }
   if (dead.length > 0) await wire.start(...dead);
-  await wire.pass(HOUR);
+  await wire.pass(15 * MINUTE);
   expect(wire.lines(DECISIONS)).toHaveLength(count);
   await expectSameEverywhere(wire);
 }

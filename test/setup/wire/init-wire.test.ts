@@ -46,7 +46,6 @@ describe("init", () => {
     expect(config).toEqual({
       wire_id: expect.stringMatching(/^[0-9a-f]{16}$/),
       protocol_version: "v3.1",
-      layout: "pairwise",
       roster: ["forge", "scribe"],
       v3_signing: { enforce_signed: true, allow_unsigned_from: [] },
       domains: {},
@@ -104,7 +103,10 @@ describe("init", () => {
     mkdirSync(join(machine.wireDir, "trust"), { recursive: true });
     writeFileSync(join(machine.wireDir, "tiers.json"), readFileSync("tiers.json"));
     init();
-    expect(place("forge").layout.roster).toEqual(["forge", "scribe"]);
+    expect([...place("forge").pinned.roster]).toEqual([
+      ["forge", true],
+      ["scribe", true],
+    ]);
   });
 
   it("keeps the tiers.json that the operator has laid ready", () => {
@@ -112,13 +114,13 @@ describe("init", () => {
     const text = readFileSync("tiers.json", "utf8").replace("90", "7");
     writeFileSync(join(machine.wireDir, "tiers.json"), text);
     init();
-    expect(place("forge").cadences.T1_active).toBe(7_000);
+    expect(place("forge").tiers.cadencesMs.T1_active).toBe(7_000);
   });
 
-  it("uses layout outbox for three agents", () => {
+  it("gives each of three agents one file", () => {
     init({ peers: ["scribe", "mason"] });
     expect(mode("outbox", "forge.jsonl")).toBe("600");
-    expect(place("forge").layout.kind).toBe("outbox");
+    expect(machine.host.disk.stat(join(machine.wireDir, "forge_to_scribe.jsonl"))).toBeUndefined();
   });
 
   it("begins again where another wire was, without its pins", () => {

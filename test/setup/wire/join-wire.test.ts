@@ -59,9 +59,9 @@ describe("join", () => {
         advertised: [made.own_key],
       },
     ]);
-    const { store, layout } = place();
+    const { store, pinned } = place();
     expect(store.peers.get("forge")?.tier).toBe("UNTRUSTED");
-    expect(layout.roster).toEqual(["forge", "scribe"]);
+    expect([...pinned.roster.keys()]).toEqual(["forge", "scribe"]);
   });
 
   it("gives an agent that is believed without a key none from a card", () => {
@@ -144,19 +144,20 @@ describe("join", () => {
     );
   });
 
-  it("joins a wire of the Python reference, whose roster comes from --peer", () => {
+  it("joins a wire of the Python reference, whose roster comes from --peer, and gives it an id", () => {
     mkdirSync(machine.wireDir);
     writeFileSync(join(machine.wireDir, "config.json"), `{"protocol_version":"v3.0"}`);
     writeFileSync(join(machine.wireDir, "forge_to_scribe.jsonl"), "");
     expect(failure(() => joinAs())).toContain("1: this wire does not say who is on it\n");
     const report = joinAs({ peers: ["forge"] });
-    expect(report.wire_id).toBeNull();
-    const { layout, paths } = place();
-    expect(layout.roster).toEqual(["scribe", "forge"]);
-    expect(paths.wireKey).toMatch(/^[0-9a-f]{16}$/);
-    expect(readFileSync(join(machine.wireDir, "config.json"), "utf8")).toBe(
-      `{"protocol_version":"v3.0"}`,
-    );
+    expect(report.wire_id).toMatch(/^[0-9a-f]{16}$/);
+    const { pinned, paths } = place();
+    expect([...pinned.roster.keys()]).toEqual(["scribe", "forge"]);
+    expect(paths.wireKey).toBe(report.wire_id);
+    expect(JSON.parse(readFileSync(join(machine.wireDir, "config.json"), "utf8"))).toEqual({
+      wire_id: report.wire_id,
+      protocol_version: "v3.0",
+    });
   });
 });
 

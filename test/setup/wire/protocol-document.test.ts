@@ -7,8 +7,8 @@ import { EVIL, STEERS } from "../../support/scenes/hostile-wire.ts";
 
 const PAIR: ProtocolSubject = {
   wireId: "7c3a91e2b4d05f16",
-  layout: "pairwise",
   roster: ["forge", "scribe"],
+  unchained: [],
   enforceSigned: true,
   domains: [{ name: "prose", owner: "scribe", paths: ["docs/**", "*.md"] }],
   limits: { maxMessageBodyKb: 64, rateLimitMsgPerMin: 60 },
@@ -32,11 +32,10 @@ describe("PROTOCOL.md", () => {
     }
   });
 
-  it("lists outboxes in the other layout, and says when there are no domains", () => {
+  it("lists outboxes for three, and says when there are no domains", () => {
     const text = protocolDocument({
       ...PAIR,
       wireId: undefined,
-      layout: "outbox",
       roster: ["forge", "scribe", "mason"],
       domains: [],
     });

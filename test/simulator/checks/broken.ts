@@ -1,16 +1,23 @@
-/** The twelve promises of docs/reliability.md, by number. */
-export type PromiseNumber = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12;
+/** What must hold after each run, whatever has happened in it. */
+export type Promised =
+  | "nothing is signed twice"
+  | "nothing is lost"
+  | "mail comes once"
+  | "carriers are whole"
+  | "outcomes agree"
+  | "decisions are recorded once"
+  | "everybody goes on";
 
 /** A promise that was not kept. */
 export class Broken extends Error {
-  readonly promise: PromiseNumber;
+  readonly promise: Promised;
 
-  constructor(promise: PromiseNumber, what: string) {
-    super(`promise ${promise}: ${what}`);
+  constructor(promise: Promised, detail: string) {
+    super(`${promise}: ${detail}`);
     this.promise = promise;
   }
 }
 
-export function kept(promise: PromiseNumber, holds: boolean, what: () => string): void {
-  if (!holds) throw new Broken(promise, what());
+export function check(promise: Promised, holds: boolean, detail: () => string): void {
+  if (!holds) throw new Broken(promise, detail());
 }

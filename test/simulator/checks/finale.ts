@@ -1,259 +1,176 @@
-import { isDeepStrictEqual } from "node:util";
-import { runAudit } from "../../../src/audit/audit.ts";
-import { wirePlan } from "../../../src/audit/plan.ts";
-import type { Agent } from "../../../src/agent/agent.ts";
-import { loadPlace, type AgentConfig } from "../../../src/agent/config/agent-config.ts";
-import { MAX_QUARANTINE_BYTES } from "../../../src/storage/files/quarantine.ts";
-import { FALSE_ALARMS } from "../../support/scenes/false-alarms.ts";
-import { notedVerdicts, verdictDifferences } from "../../support/scenes/line-verdicts.ts";
-import { WIRE } from "../../support/scenes/scene-folder.ts";
-import {
-  incidentsOf,
-  requestEndsOf,
-  standingOf,
-  type Outcome,
-} from "../../support/scenes/scene-outcome.ts";
-import { Broken, kept } from "./broken.ts";
-import { haveMembersChange, HOSTILE, PLAIN } from "../stage/cast.ts";
-import { finishMove, isHalfWay } from "../stage/layout-deeds.ts";
-import { applyAll, finishChanges, isChangeDue, wireConfig } from "../stage/member-deeds.ts";
-import type { Genuine } from "./genuine.ts";
-import { carryAll } from "./carry-all.ts";
-import { checkRequested } from "./requested.ts";
-import { checkDecided } from "./decided.ts";
-import { look, type Play } from "../play.ts";
-import type { Member } from "../stage/stage.ts";
-import { verifyHere } from "../../support/verify-here.ts";
+import { existsSync, readFileSync } from "node:fs";
+import type { CoreAgent } from "../../support/core-wire.ts";
+import { HOSTILE, PLAIN } from "../stage/cast.ts";
+import { chainIn, type Asked, type Stage } from "../stage/stage.ts";
+import { inWire, textOf } from "../stage/texts.ts";
+import { check } from "./broken.ts";
+import { checkModel } from "./by-model.ts";
 
-type Standing = Omit<Outcome, "threadCount">;
-
-/** Minutes in the end in which lines may be held back: a hold is for 15, and one of another log may follow. */
-const MOST_HELD_BACK = 40;
-const MINUTE_MS = 60_000;
-
-/** Disks are well, everybody comes back, time passes: then everything has to be in its place. */
-export async function checkFinale(play: Play): Promise<void> {
-  await settle(play);
-  for (const member of play.honest) play.ledger.checkOwn(member);
-  const known = new Set(play.ledger.all.map(({ id }) => id));
-  await carryAll(play);
-  const handles = play.honest.map(({ handle }) => handle);
-  play.inboxes.checkComplete(play.ledger, known, { handles, isLate: lateIn(play) });
-  for (const files of play.shared.values()) files.checkMirrors(known);
-  for (const member of play.honest) {
-    await checkPeers(play, member);
-    await checkNotices(play, member);
-    checkBounds(play, member);
+/** Everything that must hold once nothing more happens. */
+export function checkFinale(stage: Stage): void {
+  const steady = stage.agents.filter(({ name }) => !stage.unsteady.has(name));
+  for (const agent of steady) {
+    checkReady(stage, agent);
+    for (const { name } of steady) checkChain(stage, agent, stage.wire.agent(name));
+    checkCarriers(stage, agent);
+    checkMail(stage, agent);
+    checkDecisions(stage, agent);
+    checkModel(stage, agent);
   }
-  await checkDecided(play);
-  await checkRequested(play);
-  for (const member of play.honest) {
-    const live = await standingOf(agentOf(member));
-    checkRecorded(play, member, live);
-    await checkVerdicts(play, member);
-    if (hasReadAll(play, member)) await checkAudit(play, member, live);
-    if (canBeReadAgain(play)) await checkReplay(play, member, live);
-  }
-  look(play);
+  for (const agent of stage.wire.agents.values())
+    for (const line of chainIn(agent, agent.name)) stage.noteSigned(line);
+  for (const asked of stage.asked) checkAsk(stage, steady, asked);
+  if (stage.cast.newcomer === undefined) return;
+  const rosters = new Set(steady.map(({ core }) => JSON.stringify([...core.members])));
+  check("outcomes agree", rosters.size === 1, () => `rosters ${[...rosters].join(" and ")}`);
 }
 
-/** Whether a line comes after its author's last one before it left, by what the wire says in the end. */
-function lateIn(play: Play): (line: Genuine) => boolean {
-  if (!haveMembersChange(play.seed)) return () => false;
-  const { left } = wireConfig(play);
-  return ({ from, log, seq }) =>
-    (left.get(from) ?? []).some(({ atMs, logs, back }) => {
-      const first = back?.logs.get(log)?.seq ?? (back === undefined ? Infinity : 0);
-      return atMs !== undefined && seq > (logs.get(log)?.seq ?? 0) && seq < first;
-    });
-}
-
-async function settle(play: Play): Promise<void> {
-  const { stage } = play;
-  for (const { process } of play.honest) process.heal();
-  stage.remote?.joinAll();
-  for (let round = 0; round < 6; round += 1) {
-    for (const member of play.honest) await stage.start(member);
-    await stage.pass(MINUTE_MS);
-    look(play);
-  }
-  const isChanging = haveMembersChange(play.seed);
-  if (isChanging) await finishChanges(play);
-  // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
-  const isLeft = async (): Promise<boolean> =>
-    isHalfWay(play) || (await isHeldBack(play)) || (isChanging && (await isChangeDue(play)));
-  for (let round = 0; round < MOST_HELD_BACK && (await isLeft()); round += 1) {
-    for (const member of play.honest) await stage.start(member);
-    await finishMove(play);
-    if (isChanging) await applyAll(play);
-    await stage.pass(MINUTE_MS);
-    look(play);
-  }
-  stage.isCalm = true;
-  if (stage.remote !== undefined) stage.remote.isCalm = true;
-  await stage.pass(1_000);
-  await carryAll(play);
-  for (const { handle, running } of play.honest) {
-    kept(12, running !== undefined, () => `${handle} does not start again`);
-  }
-}
-
-/** Whether somebody holds lines back because of a clock, or is down and cannot say. */
-async function isHeldBack({ stage, honest }: Play): Promise<boolean> {
-  for (const member of honest) {
-    const peers = await stage.ask(member, (agent) => agent.view("peers", undefined));
-    if (peers === undefined) return true;
-    const waits = peers.flatMap((peer) => peer.waits ?? []);
-    if (waits.some(({ because }) => because === "ahead")) return true;
-  }
-  return false;
-}
-
-async function answered<T>(member: Member, ask: Promise<T | undefined>): Promise<T> {
-  const answer = await ask;
-  if (answer === undefined) throw new Broken(12, `${member.handle} gives no answer`);
-  return answer;
-}
-
-/** A sender's clock may be an hour off: who beats is here. */
-async function checkPeers(play: Play, member: Member): Promise<void> {
-  const peers = await answered(
-    member,
-    play.stage.ask(member, (agent) => agent.view("peers", undefined)),
-  );
-  for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE)) {
-    const { handle } = member;
-    const mayBeSilent = member.clockWasSet || peer.handle === PLAIN;
-    const isSilent = peer.presence === "silent" && !mayBeSilent;
-    kept(10, !isSilent, () => `${handle} takes ${peer.handle} for silent`);
-    kept(8, !peer.held, () => `${handle} holds ${peer.handle}, who has done nothing`);
-  }
-}
-
-async function checkNotices(play: Play, member: Member): Promise<void> {
-  const notices = await answered(
-    member,
-    play.stage.ask(member, (agent) => agent.view("notices", undefined)),
-  );
-  // Anybody can put a second copy of an unchained line into a log of its author.
-  const isCopied = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
-    cause === "replayed" && peer === PLAIN && play.hostile !== undefined;
-  const wasPutBack = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
-    cause === "log_behind" && play.honest.some((of) => of.handle === peer && of.logWasPutBack);
-  const wrong = notices.find(
-    (notice) =>
-      FALSE_ALARMS.has(notice.cause) &&
-      notice.peer !== HOSTILE &&
-      !isCopied(notice) &&
-      !wasPutBack(notice),
-  );
-  kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
-}
-
-function checkBounds(play: Play, member: Member): void {
-  const { quarantine } = play.stage.paths(member);
-  const size = member.host.disk.lookUp(quarantine)?.size ?? 0;
-  kept(11, size <= MAX_QUARANTINE_BYTES, () => `${member.handle}'s quarantine has ${size} bytes`);
-}
-
-/** What is ratified between honest agents is recorded. */
-function checkRecorded(play: Play, { handle, host }: Member, outcome: Standing): void {
-  for (const { id } of outcome.ratified) {
-    const proposal = play.ledger.byId.get(id);
-    const parties = [proposal?.from, ...((proposal?.body["required"] ?? []) as string[])];
-    if (parties.includes(HOSTILE)) continue;
-    // Nobody who would record it is left.
-    if (!play.honest.some((each) => parties.includes(each.handle))) continue;
-    const isRecorded = play.shared.get(host)?.recorded.has(id) === true;
-    kept(5, isRecorded, () => `${handle} sees ${id.slice(0, 8)} ratified; it is not recorded`);
-  }
-}
-
-async function checkReplay(play: Play, member: Member, live: Standing): Promise<void> {
-  play.stage.kill(member);
-  member.host.disk.process().remove(play.stage.paths(member).checkpoint);
-  await play.stage.start(member);
-  const again = await standingOf(agentOf(member));
-  kept(
-    12,
-    isDeepStrictEqual(again, live),
-    () => `${member.handle}'s replay differs: ${difference(live, again)}`,
-  );
-}
-
-function agentOf({ handle, running }: Member): Agent {
-  if (running === undefined) throw new Broken(12, `${handle} does not start again`);
-  return running.agent;
-}
-
-function difference(live: Standing, again: Standing): string {
-  const keys = Object.keys(live) as (keyof Standing)[];
-  const key = keys.find((each) => !isDeepStrictEqual(live[each], again[each]));
-  if (key === undefined) return "nowhere";
-  return `${key} was ${JSON.stringify(live[key])}, is ${JSON.stringify(again[key])}`.slice(0, 800);
-}
-
-function placeOf({ handle, process, places }: Member): AgentConfig {
-  return loadPlace(process, places, { wireDir: WIRE, handle });
-}
-
-/** A power cut takes back lines of those who do not sync, and some cut their logs: then others stand there. */
-function isAsItWasRead({ hostile, stage }: Play): boolean {
-  return hostile === undefined || !(hostile.hasCut || stage.powerCuts > 0);
-}
-
-/**
- * What an author has taken back cannot be read again, and neither can what a power cut took after a
- * sync of it had failed: the kernel takes it for written. Honest authors restore both.
- */
-function canBeReadAgain({ hostile, stage }: Play): boolean {
-  if (hostile === undefined) return true;
-  const isLost = hostile.logs.some((log) => (stage.log(log)?.failedSyncs ?? 0) > 0);
-  return !hostile.hasCut && !(isLost && stage.powerCuts > 0);
-}
-
-/** Every line got the verdict that an audit gives it, with the journal and by the logs alone. */
-async function checkVerdicts(play: Play, member: Member): Promise<void> {
-  if (!isAsItWasRead(play)) return;
-  const [first] = await verdictDifferences(member.process, placeOf(member));
-  kept(12, first === undefined, () => `${member.handle} and the audit differ on ${first ?? ""}`);
-}
-
-/** Nothing stands in any log that is held back from it. */
-function hasReadAll(play: Play, member: Member): boolean {
-  if (!isAsItWasRead(play)) return false;
-  const noted = notedVerdicts(member.process, placeOf(member));
-  return play.stage.logs.every((log) => {
-    const lines = member.host.text(play.stage.path(log)).split("\n").length - 1;
-    return lines === 0 || noted.has(`${log.name}:${lines}`);
+function checkReady(_stage: Stage, { name, core, mark }: CoreAgent): void {
+  const { readiness, store } = core;
+  check("everybody goes on", readiness.is === "ready", () => `${name} is ${readiness.is}`);
+  const { seq, id, fork } = store.chains.whole(name);
+  check("everybody goes on", fork === null, () => `${name} has forked`);
+  check("everybody goes on", mark?.seq === seq && mark.id === id, () => {
+    return `the mark of ${name} is ${mark?.seq}, and its chain ends with ${seq}`;
   });
 }
 
-/** The logs alone say the same. */
-async function checkAudit(play: Play, member: Member, live: Standing): Promise<void> {
-  const { handle, process } = member;
-  const { config, tiers, layout, store } = placeOf(member);
-  const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
-  const report = await runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by), verifyHere);
-  // Who was removed may not have known it yet.
-  const faults = report.violations.filter(({ rule }) => rule !== "left_member");
-  const wrong = play.hostile === undefined ? faults[0] : undefined;
-  kept(8, wrong === undefined, () => `audit: ${JSON.stringify(wrong)}`);
-  const ids = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id).toSorted();
-  const ratified = report.decisions.map(({ proposal_id: id }) => ({ id }));
-  kept(
-    5,
-    isDeepStrictEqual(ids(ratified), ids(live.ratified)),
-    () => `${handle} sees other decisions than the audit`,
+/** Copies are equal byte for byte, but for those whose signature is damaged and that a later line proves. */
+function checkChain(stage: Stage, agent: CoreAgent, author: CoreAgent): void {
+  const own = chainIn(author, author.name);
+  const held = chainIn(agent, author.name);
+  const { fork } = agent.core.store.chains.whole(author.name);
+  check("nothing is lost", fork === null, () => `${agent.name} sees a fork of ${author.name}`);
+  for (const [at, { seq, id }] of own.entries())
+    check("nothing is lost", seq === at + 1 && held[at]?.id === id, () => {
+      return `${agent.name} lacks line ${at + 1} of ${author.name}`;
+    });
+  for (const line of held) {
+    if (!line.isVerified) continue;
+    const text = textOf(line);
+    const known = stage.bytes.get(line.id) ?? text;
+    check("nothing is lost", text === known, () => `other bytes of ${line.author} ${line.seq}`);
+    stage.bytes.set(line.id, known);
+  }
+}
+
+/** Each line of a chain is in the carriers of its author. */
+function checkCarriers({ carrying }: Stage, agent: CoreAgent): void {
+  const texts = new Set(
+    carrying
+      .files(carrying.folder(agent.name))
+      .filter(({ owner }) => owner === agent.name)
+      .flatMap(({ path }) => readFileSync(path, "utf8").split("\n")),
   );
-  kept(
-    12,
-    isDeepStrictEqual(requestEndsOf(report.requests), live.requests),
-    () => `${handle} sees other ends of requests than the audit`,
+  const missing = chainIn(agent, agent.name).find((line) => !texts.has(textOf(line)));
+  check("carriers are whole", missing === undefined, () => {
+    return `line ${missing?.seq} of ${agent.name} is in none of its carriers`;
+  });
+}
+
+/** Each line that was called sent is held by everybody, and is once in the mail of those whom it is for. */
+function checkMail(stage: Stage, agent: CoreAgent): void {
+  const { store } = agent.core;
+  const { name } = agent;
+  const ids = store.mail.after({}, 0, 10_000).map((n) => store.line(n)?.id ?? "");
+  const mail = new Set(ids);
+  check("mail comes once", mail.size === ids.length, () => `${name} has mail twice`);
+  for (const { author, seq, id, to } of stage.said) {
+    if (stage.unsteady.has(author)) continue;
+    const state = store.chains.stateOf({ author, seq, id });
+    check("nothing is lost", state === "linked", () => `${name} lacks ${author} ${seq}: ${state}`);
+    const isFor = author !== name && (to.includes(name) || to.includes("*"));
+    check("mail comes once", mail.has(id) === isFor, () => {
+      return `${author} ${seq} is ${isFor ? "not" : ""} in the mail of ${name}`;
+    });
+  }
+  const inbox = readFileSync(agent.inboxPath, "utf8").split("\n").slice(0, -1);
+  const repeated = inbox.map((text) => JSON.parse(text) as { event_id: string; from: string });
+  const once = new Set(repeated.map(({ event_id: id }) => id));
+  const isWhole = once.size === repeated.length && ids.every((id) => once.has(id));
+  check("mail comes once", isWhole, () => {
+    return `inbox.jsonl of ${name} has ${repeated.length} lines for ${ids.length} messages`;
+  });
+  // What nobody publishes again may be lost with a store: the file has it all the same.
+  const alone = repeated.find(
+    ({ event_id: id, from }) => !mail.has(id) && from !== HOSTILE && !stage.unsteady.has(from),
   );
-  kept(
-    12,
-    isDeepStrictEqual(incidentsOf(report.incidents), live.incidents),
-    () => `${handle} sees other incidents than the audit`,
+  check("mail comes once", alone === undefined, () => {
+    return `${alone?.event_id} of ${alone?.from} is in inbox.jsonl of ${name}, and is no mail`;
+  });
+}
+
+/** Each approved proposal of those who are steady is recorded once. */
+function checkDecisions(stage: Stage, agent: CoreAgent): void {
+  const path = inWire(stage.carrying.folder(agent.name), "decisions.jsonl");
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
+  const { store } = agent.core;
+  for (const { line, is, parties } of stage.asked) {
+    if (is !== "proposal" || line.seq === null) continue;
+    const isOurs = line.author === agent.name || parties.includes(agent.name);
+    const [part] = store.askParts(line.thread, 100).filter(({ ask }) => ask.place.id === line.id);
+    const count = lines.filter((text) => text.includes(`"${line.id}"`)).length;
+    const isApproved = part?.state === "approved";
+    const isRight = isApproved && isOurs ? count >= 1 : isApproved || count === 0;
+    check("decisions are recorded once", isRight, () => {
+      return `${line.author} ${line.seq} is ${part?.state}, and is recorded ${count} times`;
+    });
+  }
+}
+
+function checkAsk(stage: Stage, agents: readonly CoreAgent[], { line, parties, is }: Asked): void {
+  const states = agents.map(({ core }) =>
+    core.store
+      .askParts(line.thread, 100)
+      .filter(({ ask }) => ask.place.id === line.id)
+      .map(({ party, state }) => `${party} ${state}`)
+      .toSorted()
+      .join(),
+  );
+  const asker = stage.wire.agents.get(line.author);
+  if (asker === undefined && line.author !== PLAIN) return;
+  check("outcomes agree", new Set(states).size === 1, () => {
+    return `${line.author} ${line.seq} is ${states.join(" and ")}`;
+  });
+  const isAmongSteady = [line.author, ...parties].every((name) =>
+    agents.some((each) => each.name === name),
+  );
+  const isAlone = stage.asked.filter((each) => each.line.thread === line.thread).length === 1;
+  if (!isAmongSteady || !isAlone || is !== "proposal") return;
+  const said = parties.map((party) => answersOf(stage.wire.agent(party), line));
+  const isAgreed = said.every((each) => each.length > 0 && !each.includes(false));
+  const closes = asker === undefined ? [] : withdrawalsOf(asker, line);
+  if (isAgreed && closes === 0)
+    check("outcomes agree", states[0] === " approved", () => {
+      return `${line.author} ${line.seq} is agreed by all, and is ${states[0]}`;
+    });
+  if (said.some((each) => each.at(-1) === false))
+    check("outcomes agree", states[0] !== " open", () => {
+      return `${line.author} ${line.seq} is rejected, and is open`;
+    });
+}
+
+/** What a party has said of an ask, in the order of its chain. */
+function answersOf(party: CoreAgent, ask: Asked["line"]): boolean[] {
+  return bodiesOf(party).flatMap(({ type, body }) => {
+    if (type === "ack" && names(body["acks"], ask)) return [body["approve"] === true];
+    return names(body["counters"], ask) ? [false] : [];
+  });
+}
+
+function withdrawalsOf(asker: CoreAgent, ask: Asked["line"]): number {
+  return bodiesOf(asker).filter(
+    ({ type, body }) =>
+      type === "correction" && names(body["decides"], ask) && body["reason"] === "no",
+  ).length;
+}
+
+function names(value: unknown, { author, seq, id }: Asked["line"]): boolean {
+  return JSON.stringify(value) === JSON.stringify([author, seq, id]);
+}
+
+function bodiesOf(agent: CoreAgent): { type: string; body: Record<string, unknown> }[] {
+  return chainIn(agent, agent.name).map(
+    (line) => JSON.parse(textOf(line)) as { type: string; body: Record<string, unknown> },
   );
 }

@@ -1,282 +1,218 @@
-import { join } from "node:path";
-import type { Tier } from "../../../src/trust/tiers.ts";
-import { composeLine, type ChainHead, type Draft } from "../../../src/wire/compose.ts";
+import { appendFileSync } from "node:fs";
+import { composeLine, composeLoose, type Draft } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
-import { ownLogs, type Log } from "../../../src/wire/layout.ts";
-import { makeSigner, type Signer } from "../../../src/wire/signature.ts";
-import { WIRE, WIRE_ID } from "../../support/scenes/scene-folder.ts";
-import { plainLine, type PlainSaying, type PlainVersion } from "./plain-lines.ts";
-import type { Play } from "../play.ts";
+import { placeJson } from "../../../src/wire/places.ts";
+import { makeSigner } from "../../../src/wire/signature.ts";
+import { secretOf, WIRE_ID } from "../../support/core-wire.ts";
+import { HOSTILE } from "./cast.ts";
 import type { Stage } from "./stage.ts";
+import { inWire, microsOf, textOf } from "./texts.ts";
+import type { HeldLine } from "../../../src/store/store.ts";
 
-const YEAR_9999_MS = Date.UTC(9999, 11, 31);
+type Head = { readonly seq: number; readonly id: string };
 
-/** A member without a daemon, who has a pinned key, the folder, and no good intentions. */
+/** A member with a key that is believed, whose lines are whatever may harm others. */
 export class Hostile {
-  readonly handle: string;
-  readonly tier: Tier;
-  /** It has signed two lines for one place. */
-  hasForked = false;
-  /** It has taken lines back that others may have read. */
-  hasCut = false;
   readonly #stage: Stage;
-  readonly #signer: Signer;
-  readonly #heads = new Map<string, ChainHead>();
-  readonly #written = new Map<string, string[]>();
-  readonly #plain: string[] = [];
+  readonly #signer = makeSigner(HOSTILE, secretOf(HOSTILE));
+  /** Every line of its chains: it goes on behind any of them. */
+  readonly #heads: (Head | undefined)[] = [undefined];
+  #count = 0;
 
-  constructor(stage: Stage, handle: string, tier: Tier) {
+  constructor(stage: Stage) {
     this.#stage = stage;
-    this.handle = handle;
-    this.tier = tier;
-    this.#signer = makeSigner(handle, stage.seeds.get(handle) as Uint8Array);
   }
 
-  get logs(): readonly Log[] {
-    return ownLogs(this.#stage.layout, this.handle);
+  /** It sees all that others hold, as who shares a folder does. */
+  read(): void {
+    for (const name of this.#stage.cast.honest) this.#stage.carrying.carryWell(name, HOSTILE);
   }
 
-  writtenTo(log: Log): readonly string[] {
-    return this.#written.get(log.name) ?? [];
+  act(): string {
+    const { luck } = this.#stage;
+    const [name, act] = luck.weighted<readonly [string, () => void]>([
+      [3, ["goes on", () => this.#chain({})]],
+      [1, ["forks its chain", () => this.#chain({}, luck.pick(this.#heads))]],
+      [1, ["leaves a gap", () => this.#chain({}, this.#far())]],
+      [3, ["asks", () => this.#ask()]],
+      [3, ["answers what it was not asked", () => this.#answer()]],
+      [3, ["closes an ask", () => this.#close()]],
+      [1, ["names what nobody holds", () => this.#chain({ body: fromPlain(this.#nothing()) })]],
+      [2, ["shows heads", () => this.#beat()]],
+      [2, ["writes as somebody else", () => this.#forge()]],
+      [2, ["repeats lines of others", () => this.#repeat()]],
+      [1, ["writes of another wire", () => this.#chain({}, this.#heads.at(-1), "1".repeat(16))]],
+      [1, ["changes a line that it signed", () => this.#flip()]],
+      [1, ["writes no lines at all", () => this.#junk()]],
+      [1, ["writes outside its chain", () => this.#loose()]],
+    ]);
+    act();
+    return name;
   }
 
-  headOf(log: Log): ChainHead | undefined {
-    return this.#heads.get(log.name);
+  #chain(
+    draft: Partial<Draft>,
+    head: Head | undefined = this.#heads.at(-1),
+    wireId = WIRE_ID,
+  ): Head {
+    // No thread is named by the timestamp of an answer in it.
+    const timestamp = this.#timestamp(draft.type === "ack" ? draft.correlationId : undefined);
+    const at = { timestamp, wireId, head };
+    const whole = {
+      type: "ship",
+      to: ["*"],
+      subject: "hostile",
+      body: "",
+      ackRequired: draft.type === "proposal",
+      ...draft,
+    };
+    const { line, id } = composeLine(whole, at, this.#signer);
+    this.#append(Buffer.from(line).toString());
+    const made = { seq: (head?.seq ?? 0) + 1, id };
+    if (wireId === WIRE_ID && made.seq < 1_000) this.#heads.push(made);
+    return made;
   }
 
-  /** A line with our own signature; `after`: the line that it claims to follow. */
-  sign(log: Log, draft: Partial<Draft>, after: ChainHead | undefined, atMs?: number): string {
-    const { nowMs } = this.#stage;
-    const text = { to: ["*"], type: "feedback", subject: "by hand", body: fromPlain({ n: nowMs }) };
-    const { line } = composeLine(
-      { ...text, ...draft },
-      {
-        timestamp: new Date(atMs ?? nowMs).toISOString(),
-        log: log.name,
-        wireId: WIRE_ID,
-        head: after,
-      },
-      this.#signer,
+  #ask(): void {
+    const { luck, cast, asked } = this.#stage;
+    const parties = luck.some(cast.honest.filter((name) => cast.roster.has(name)));
+    const is = luck.pick(["proposal", "request"] as const);
+    const body = fromPlain({ required: parties, decision: "mine", request_type: "x" });
+    const timestamp = this.#timestamp();
+    const { seq, id } = this.#chain({ type: is, to: parties, body, correlationId: timestamp });
+    asked.push({ line: { author: HOSTILE, seq, id, thread: timestamp }, is, parties });
+  }
+
+  #answer(): void {
+    const ask = this.#anyAsk();
+    if (ask === undefined) return;
+    const name = this.#stage.luck.pick(["acks", "answers", "counters"]);
+    const type = name === "counters" ? "proposal" : "ack";
+    const required = [ask.author];
+    const body = fromPlain({ [name]: placeJson(ask), approve: true, required });
+    this.#chain({ type, to: required, correlationId: ask.thread, body });
+  }
+
+  #close(): void {
+    const { luck, asked } = this.#stage;
+    const ask = this.#anyAsk();
+    if (ask === undefined) return;
+    const parties = asked.find(({ line }) => line.id === ask.id)?.parties ?? [];
+    const answers = parties.map((by) => {
+      const line = this.#anyLine(by);
+      return { by, ack: line && placeJson(line), at: line && [line.seq, line.id] };
+    });
+    const body = fromPlain({
+      decides: placeJson(ask),
+      outcome: luck.pick(["approved", "approved", "ended", "rejected"]),
+      answers: JSON.parse(JSON.stringify(answers)) as unknown,
+      reason: "so",
+    });
+    this.#chain({ type: "correction", to: ["*"], correlationId: ask.thread, body });
+  }
+
+  #beat(): void {
+    const { luck, cast } = this.#stage;
+    const heads = cast.honest.map((name) => {
+      const line = this.#anyLine(name);
+      const place = luck.chance(0.5) || line === undefined ? this.#place() : [line.seq, line.id];
+      return [name, [...place, luck.between(0, 9)]];
+    });
+    const body = fromPlain({ heads: Object.fromEntries(heads) as unknown, read: {} });
+    this.#chain({ type: "heartbeat", body });
+  }
+
+  #forge(): void {
+    const { luck, cast } = this.#stage;
+    const victim = luck.pick(cast.honest);
+    const line = this.#anyLine(victim);
+    const seq = line?.seq ?? null;
+    const head = line === undefined || seq === null ? undefined : { seq, id: line.id };
+    const at = { timestamp: this.#timestamp(), wireId: WIRE_ID, head };
+    const draft = { type: "ship", to: ["*"], subject: "forged", body: "" };
+    const forged = makeSigner(victim, secretOf(HOSTILE));
+    this.#append(Buffer.from(composeLine(draft, at, forged).line).toString());
+  }
+
+  #repeat(): void {
+    const { luck, cast } = this.#stage;
+    const lines = cast.honest.flatMap((name) => this.#anyLine(name) ?? []);
+    for (const line of luck.shuffled([...lines, ...lines])) {
+      const text = textOf(line);
+      this.#append(luck.chance(0.5) ? text : text.replace('"subject":"', '"subject":" '));
+    }
+  }
+
+  #flip(): void {
+    const { luck } = this.#stage;
+    const at = { timestamp: this.#timestamp(), wireId: WIRE_ID, head: this.#heads.at(-1) };
+    const draft = { type: "ship", to: ["*"], subject: "flipped", body: "" };
+    const bytes = Buffer.from(composeLine(draft, at, this.#signer).line);
+    const place = luck.between(0, bytes.length);
+    bytes[place] = (bytes[place] ?? 0) ^ (1 << luck.between(0, 7));
+    this.#append(bytes.toString("latin1"));
+  }
+
+  #junk(): void {
+    const { luck } = this.#stage;
+    this.#append(
+      luck.pick([
+        "[".repeat(5_000),
+        `{"from":"forge","seq":1,"type":"ship"}`,
+        "x".repeat(70_000),
+        '{"a":1,"a":2}',
+        "\u0000\u0001",
+        "",
+      ]),
     );
-    return Buffer.from(line).toString("utf8");
   }
 
-  /** Says something as an honest member would. */
-  say(log: Log, draft: Partial<Draft>, atMs?: number): string {
-    const line = this.sign(log, draft, this.headOf(log), atMs);
-    this.append(log, `${line}\n`);
-    this.#written.set(log.name, [...this.writtenTo(log), line]);
-    const { seq, event_id: id } = JSON.parse(line) as { seq: number; event_id: string };
-    this.#heads.set(log.name, { seq, id });
-    return line;
+  #loose(): void {
+    const at = { timestamp: this.#timestamp(), wireId: WIRE_ID };
+    const draft = { type: "heartbeat", to: ["*"], subject: "", body: fromPlain(this.#nothing()) };
+    this.#append(Buffer.from(composeLoose(draft, at, this.#signer).line).toString());
   }
 
-  /** Says something outside the chain; it can be repeated as any other line. */
-  sayPlainly(log: Log, saying: PlainSaying, version: PlainVersion, atMs: number): string {
-    const line = plainLine(saying, version, this.#signer, atMs);
-    this.append(log, `${line}\n`);
-    this.#plain.push(line);
-    return line;
+  #append(text: string): void {
+    const { luck, carrying, cast } = this.#stage;
+    const to = luck.pick(["", ...cast.honest]);
+    const name = to === "" ? ["outbox", `${HOSTILE}.jsonl`] : [`${HOSTILE}_to_${to}.jsonl`];
+    appendFileSync(inWire(carrying.folder(HOSTILE), ...name), `${text}\n`);
   }
 
-  get saidPlainly(): readonly string[] {
-    return this.#plain;
+  #far(): Head {
+    return { seq: (this.#heads.at(-1)?.seq ?? 0) + 3, id: this.#id() };
   }
 
-  /** Anybody can write into any file of the folder. */
-  append(log: Log, text: string): void {
-    const file = this.#stage.home(log).disk.process().open(this.#stage.path(log), "append");
-    file.append(Buffer.from(text, "utf8"));
-    if (this.#stage.luck.chance(0.5)) file.datasync();
-    file.close();
+  #nothing() {
+    const [seq, id] = this.#place();
+    return { about: ["forge", seq, id], text: "of nothing" };
   }
 
-  replace(log: Log, text: string): void {
-    const path = join(WIRE, log.path);
-    this.#stage.home(log).disk.process().replace(path, Buffer.from(text, "utf8"), 0o644);
+  #place(): [number, string] {
+    return [this.#stage.luck.between(1, 90), this.#id()];
   }
 
-  textOf(log: Log): string {
-    return this.#stage.home(log).text(this.#stage.path(log));
+  #id(): string {
+    return Array.from({ length: 64 }, () => this.#stage.luck.between(0, 16).toString(16)).join("");
   }
 
-  /** Somebody else's line, as it stands. */
-  anyHonestLine(play: Play): string | undefined {
-    const all = play.ledger.all.filter(({ from }) => from !== this.handle);
-    return all.length === 0 ? undefined : play.luck.pick(all.slice(-40)).line;
+  #anyAsk() {
+    const { luck, asked } = this.#stage;
+    return asked.length === 0 ? undefined : luck.pick(asked.slice(-6)).line;
+  }
+
+  #anyLine(author: string): HeldLine | undefined {
+    const { luck, wire } = this.#stage;
+    const core = wire.agents.get(author)?.core;
+    const { seq = 0 } = core?.store.chains.whole(author) ?? {};
+    if (core === undefined || seq === 0) return undefined;
+    return core.store.chain(author, { after: luck.between(0, seq), limit: 1 })[0];
+  }
+
+  #timestamp(besides?: string): string {
+    this.#count += 1;
+    const timestamp = microsOf(this.#stage.wire.nowMs, this.#count);
+    return timestamp === besides ? this.#timestamp() : timestamp;
   }
 }
-
-type Mischief = (play: Play, hostile: Hostile) => void;
-
-function behave({ luck }: Play, hostile: Hostile): void {
-  const type = luck.pick(["feedback", "ship", "warning", "claim", "agent_card", "incident"]);
-  hostile.say(luck.pick(hostile.logs), { type, body: fromPlain({ severity: "high" }) });
-}
-
-function ackAnything(play: Play, hostile: Hostile): void {
-  const proposals = play.ledger.all.filter(({ type }) => type === "proposal");
-  if (proposals.length === 0) return;
-  const { id, thread, from } = play.luck.pick(proposals.slice(-8));
-  const approve = play.luck.chance(0.8) ? {} : { approve: false };
-  const to = [from];
-  hostile.say(play.luck.pick(hostile.logs), {
-    to,
-    type: "ack",
-    correlationId: thread,
-    body: fromPlain({ acks: id, ...approve }),
-  });
-}
-
-function beat(play: Play, hostile: Hostile): void {
-  const log = play.luck.pick(hostile.logs);
-  const heads = Object.fromEntries(
-    play.stage.logs
-      .filter(({ owner }) => owner !== hostile.handle)
-      .map(({ name }) => {
-        const standing = play.ledger.standing(name).filter(({ seq }) => seq > 0);
-        const head = standing.at(-1 - play.luck.between(0, 3));
-        const lines = play.luck.between(0, standing.length + 3);
-        return [name, { lines, ...(head && { seq: head.seq, event_id: head.id }), refused: [] }];
-      }),
-  );
-  const body = { wakeup_count: 1, state: "idle", next_eta: "9999-12-31T00:00:00Z", heads };
-  hostile.say(log, { type: "heartbeat", body: fromPlain(body) });
-}
-
-function lieAboutTime({ luck, stage }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  const atMs = luck.pick([YEAR_9999_MS, stage.nowMs + 86_400_000, stage.nowMs - 86_400_000]);
-  hostile.say(log, { subject: "at another time" }, atMs);
-}
-
-function forge(play: Play, hostile: Hostile): void {
-  const line = hostile.anyHonestLine(play);
-  if (line === undefined) return;
-  const fields = JSON.parse(line) as Record<string, unknown>;
-  fields[play.luck.pick(["subject", "to", "body", "timestamp", "seq", "log"])] = play.luck.pick([
-    "other",
-    9,
-    ["*"],
-  ]);
-  hostile.append(play.luck.pick(play.stage.logs), `${JSON.stringify(fields)}\n`);
-}
-
-function replay(play: Play, hostile: Hostile): void {
-  const line = hostile.anyHonestLine(play);
-  if (line !== undefined) hostile.append(play.luck.pick(play.stage.logs), `${line}\n`);
-}
-
-function repeatOneself({ luck }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  const lines = hostile.writtenTo(log);
-  if (lines.length > 0) hostile.append(luck.pick(hostile.logs), `${luck.pick(lines)}\n`);
-}
-
-/** One signature has several spellings, and so has one line. */
-function respell(play: Play, hostile: Hostile): void {
-  const line = hostile.anyHonestLine(play);
-  if (line === undefined) return;
-  const fields = JSON.parse(line) as Record<string, unknown>;
-  const signature = String(fields["signature"]);
-  const spellings = [
-    signature.replace(/=+$/, ""),
-    signature.replaceAll("+", "-").replaceAll("/", "_"),
-    `${signature}\n`,
-    signature.replace(/.(?===$)/, (last) => String.fromCharCode(last.charCodeAt(0) + 1)),
-    ` ${signature}`,
-  ];
-  fields["signature"] = play.luck.pick(spellings);
-  const text = play.luck.chance(0.7) ? JSON.stringify(fields) : line.replaceAll(":", ": ");
-  const log = play.stage.logs.find(({ name }) => name === fields["log"]);
-  if (log !== undefined) hostile.append(log, `${text}\n`);
-}
-
-function fork({ luck }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  const head = hostile.headOf(log);
-  if (head === undefined || head.seq < 2 || !luck.chance(0.2)) return;
-  const { seq, prev } = JSON.parse(hostile.writtenTo(log).at(-1) as string) as {
-    seq: number;
-    prev: string;
-  };
-  hostile.append(
-    log,
-    `${hostile.sign(log, { subject: "the other" }, { seq: seq - 1, id: prev })}\n`,
-  );
-  hostile.hasForked = true;
-}
-
-function skipAhead({ luck }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  const head = hostile.headOf(log);
-  if (head === undefined) return;
-  const line = hostile.sign(log, { subject: "from afar" }, { ...head, seq: head.seq + 7 });
-  hostile.append(log, `${line}\n`);
-}
-
-function cutOwnLog({ luck }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  const text = hostile.textOf(log);
-  if (text === "" || !luck.chance(0.2)) return;
-  hostile.replace(log, text.slice(0, luck.between(0, text.length)));
-  hostile.hasCut = true;
-}
-
-function rubbish({ luck, stage }: Play, hostile: Hostile): void {
-  const log = luck.pick(luck.chance(0.8) ? hostile.logs : stage.logs);
-  const text = luck.pick([
-    "{",
-    "\u0000".repeat(50),
-    "[1,2]\n",
-    "not json\n",
-    "\n\n\n",
-    '{"a":1e999}\n',
-  ]);
-  hostile.append(log, text.repeat(luck.between(1, 20)));
-}
-
-function flood({ luck }: Play, hostile: Hostile): void {
-  const log = luck.pick(hostile.logs);
-  if (!luck.chance(0.15)) return;
-  for (let left = luck.between(10, 60); left > 0; left -= 1) hostile.say(log, {});
-}
-
-function forgeDecision(play: Play, hostile: Hostile): void {
-  const proposal = play.ledger.all.findLast(({ type }) => type === "proposal");
-  const beating = play.ledger.all.findLast(({ type }) => type === "heartbeat");
-  if (proposal === undefined || beating === undefined) return;
-  const record = {
-    decision_id: "forged",
-    ratified_at: beating.timestamp,
-    proposer: proposal.from,
-    proposal_id: proposal.id,
-    ratified_by: beating.id,
-    recorded_by: proposal.from,
-    decision: "all is mine",
-    canonical: true,
-  };
-  const { disk } = play.stage.member(hostile.handle).host;
-  const file = disk.process().open(join(WIRE, "decisions.jsonl"), "append");
-  const end = play.luck.chance(0.7) ? "\n" : "";
-  file.append(Buffer.from(`${JSON.stringify(record)}${end}`, "utf8"));
-  file.close();
-}
-
-/** What a hostile member does, and how often. */
-export const MISCHIEF: readonly (readonly [weight: number, mischief: Mischief])[] = [
-  [12, behave],
-  [8, ackAnything],
-  [10, beat],
-  [3, lieAboutTime],
-  [6, forge],
-  [6, replay],
-  [4, repeatOneself],
-  [6, respell],
-  [2, fork],
-  [2, skipAhead],
-  [1, cutOwnLog],
-  [5, rubbish],
-  [3, flood],
-  [3, forgeDecision],
-];

@@ -1,113 +1,117 @@
-import { ownLogs, type Log } from "../../../src/wire/layout.ts";
-import { makeSigner, type Signer } from "../../../src/wire/signature.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { composeLoose, type Draft } from "../../../src/wire/compose.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
+import { makeSigner } from "../../../src/wire/signature.ts";
+import { secretOf, WIRE_ID } from "../../support/core-wire.ts";
+import { writeByHand } from "./carrying.ts";
 import { PLAIN } from "./cast.ts";
-import type { Genuine } from "../checks/genuine.ts";
-import { plainLine, type PlainSaying } from "./plain-lines.ts";
-import type { Play } from "../play.ts";
 import type { Stage } from "./stage.ts";
+import { inWire, microsOf } from "./texts.ts";
 
-/**
- * An honest agent that knows of no chain, no heads and no ids in acks but those that it was shown:
- * as the Python reference. It never dies, and its lines are signed as v3.0.
- */
+interface Read {
+  readonly event_id: string;
+  readonly from: string;
+  readonly type: string;
+  readonly correlation_id: string;
+  readonly to: readonly string[];
+}
+
+interface Written {
+  readonly id: string;
+  readonly thread: string;
+}
+
+/** A member that writes lines without a number, as the Python program and people do. */
 export class PlainMember {
   readonly #stage: Stage;
-  readonly #signer: Signer;
-  #lastMs = 0;
+  readonly #signer = makeSigner(PLAIN, secretOf(PLAIN));
+  /** By reader. */
+  readonly #lines = new Map<string, Uint8Array[]>();
+  #count = 0;
+  #known: Read[] = [];
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.#signer = makeSigner(PLAIN, stage.seeds.get(PLAIN) as Uint8Array);
   }
 
-  logTo(handle: string): Log {
-    const logs = ownLogs(this.#stage.layout, PLAIN);
-    return logs.find(({ addressee }) => addressee === handle) as Log;
+  /** What agents have written for it. */
+  read(): void {
+    const { carrying, cast } = this.#stage;
+    const folder = carrying.folder(PLAIN);
+    for (const from of cast.honest) carrying.carryWell(from, PLAIN);
+    this.#known = cast.honest.flatMap((from) => {
+      const path = inWire(folder, `${from}_to_${PLAIN}.jsonl`);
+      if (!existsSync(path)) return [];
+      return readFileSync(path, "utf8")
+        .split("\n")
+        .flatMap((text) => readAsk(text) ?? []);
+    });
   }
 
-  say(to: string, saying: Omit<PlainSaying, "to">): void {
-    this.#lastMs = Math.max(this.#lastMs + 1, this.#stage.nowMs);
-    const line = plainLine({ ...saying, to: [to] }, "v3.0", this.#signer, this.#lastMs);
-    const log = this.logTo(to);
-    const { disk } = this.#stage.home(log);
-    const file = disk.process().open(this.#stage.path(log), "append");
-    file.append(Buffer.from(`${line}\n`, "utf8"));
-    file.datasync();
-    file.close();
+  say(): void {
+    this.#write(this.#other(), { type: "ship", body: "by hand" });
+  }
+
+  ask(): void {
+    const to = this.#other();
+    const is = this.#stage.luck.pick(["proposal", "request"] as const);
+    const { id, thread } = this.#write(to, { type: is, body: fromPlain({ decision: "so" }) });
+    const line = { author: PLAIN, seq: null, id, thread };
+    this.#stage.asked.push({ line, is, parties: [to] });
+  }
+
+  answer(): void {
+    this.read();
+    const { luck } = this.#stage;
+    const known = this.#known.filter(({ to }) => to.includes(PLAIN));
+    if (known.length === 0) return;
+    const { event_id, from, type, correlation_id } = luck.pick(known.slice(-6));
+    const name = type === "proposal" ? "acks" : "answers";
+    const body = fromPlain({
+      ...(luck.chance(0.8) ? { [name]: event_id } : {}),
+      approve: luck.chance(0.8),
+    });
+    this.#write(from, { type: "ack", correlationId: correlation_id, body });
+  }
+
+  /** Puts its lines into its files again, whatever has become of those. */
+  write(): void {
+    for (const [reader, lines] of this.#lines) {
+      const folder = this.#stage.carrying.folder(PLAIN);
+      writeByHand(inWire(folder, `${PLAIN}_to_${reader}.jsonl`), lines);
+    }
+  }
+
+  #other(): string {
+    const { luck, cast } = this.#stage;
+    return luck.pick(cast.honest.filter((name) => cast.roster.has(name)));
+  }
+
+  #write(to: string, draft: Pick<Draft, "type" | "body"> & Partial<Draft>): Written {
+    this.#count += 1;
+    const timestamp = microsOf(this.#stage.wire.nowMs, this.#count);
+    // No thread is named by the timestamp of an answer in it.
+    if (timestamp === draft.correlationId && draft.type === "ack") return this.#write(to, draft);
+    const whole = {
+      subject: `plain ${this.#count}`,
+      to: [to],
+      ackRequired: draft.type === "proposal",
+      ...draft,
+    };
+    const at = { timestamp, wireId: WIRE_ID };
+    const { id, line, message } = composeLoose(whole, at, this.#signer);
+    this.#lines.set(to, [...(this.#lines.get(to) ?? []), line]);
+    this.write();
+    return { id, thread: message.correlationId };
   }
 }
 
-type Deed = (play: Play, plain: PlainMember) => void;
-
-function anyPeer({ luck, honest }: Play): string {
-  return luck.pick(honest).handle;
+function readAsk(text: string): Read | undefined {
+  try {
+    const line = JSON.parse(text) as Read;
+    return line.type === "proposal" || line.type === "request" ? line : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
-
-/** What stands in the two logs of that pair. */
-function between({ ledger }: Play, peer: string): readonly Genuine[] {
-  const mine = ledger.standing(`${PLAIN}_to_${peer}`);
-  return [...mine, ...ledger.standing(`${peer}_to_${PLAIN}`)];
-}
-
-function beatPlainly(play: Play, plain: PlainMember): void {
-  const body = { wakeup_count: 1, state: "idle", inbox_unread_count: 0 };
-  plain.say(anyPeer(play), { type: "heartbeat", body });
-}
-
-/** A proposal of its own, now and then in a thread in which the other side has one. */
-function proposePlainly(play: Play, plain: PlainMember): void {
-  const peer = anyPeer(play);
-  const theirs = between(play, peer).filter((each) => each.type === "proposal");
-  const crossed = theirs.length > 0 && play.luck.chance(0.6) ? theirs.at(-1) : undefined;
-  const thread = crossed === undefined ? {} : { thread: crossed.thread };
-  plain.say(peer, {
-    type: "proposal",
-    body: play.luck.chance(0.5) ? { decision: "so" } : { required: [peer], decision: "so" },
-    ...thread,
-  });
-}
-
-function answerPlainly(play: Play, plain: PlainMember): void {
-  const { luck } = play;
-  const peer = anyPeer(play);
-  const theirs = between(play, peer).filter(
-    ({ type, from }) => type === "proposal" && from === peer,
-  );
-  if (theirs.length === 0) return;
-  const { id, thread } = luck.pick(theirs.slice(-4));
-  const body = luck.weighted([
-    [5, { acks: id }],
-    [3, {}],
-    [2, { acks: id, approve: true }],
-    [1, { acks: id, approve: false }],
-  ]);
-  plain.say(peer, { type: "ack", thread, body });
-}
-
-function ackOtherThings(play: Play, plain: PlainMember): void {
-  const peer = anyPeer(play);
-  const theirs = between(play, peer).filter(
-    ({ type, from }) => type !== "heartbeat" && from === peer,
-  );
-  if (theirs.length === 0) return;
-  const { id, thread } = play.luck.pick(theirs.slice(-4));
-  plain.say(peer, { type: "ack", thread, body: { acks: id, request_id: "0123456789" } });
-}
-
-function takeBackPlainly(play: Play, plain: PlainMember): void {
-  const peer = anyPeer(play);
-  const mine = between(play, peer).findLast(
-    ({ type, from }) => type === "proposal" && from === PLAIN,
-  );
-  if (mine === undefined || !play.luck.chance(0.3)) return;
-  plain.say(peer, { type: "correction", thread: mine.thread, body: { reverts: mine.id } });
-}
-
-/** What the member that does not chain does, and how often. */
-export const PLAIN_DEEDS: readonly (readonly [weight: number, deed: Deed])[] = [
-  [6, beatPlainly],
-  [5, proposePlainly],
-  [8, answerPlainly],
-  [2, ackOtherThings],
-  [2, takeBackPlainly],
-];

@@ -1,386 +1,228 @@
-import { basename, join } from "node:path";
-import { openAgent, type Agent } from "../../../src/agent/agent.ts";
-import { silentLogger, type World } from "../../../src/agent/session/world.ts";
-import { DeaddropError } from "../../../src/api/errors.ts";
-import { makeQueue, type Queue } from "../../../src/agent/session/queue.ts";
-import { remoteLink } from "../../../src/daemon/transport/open-transport.ts";
-import { makeTicker, type Ticker } from "../../../src/daemon/ticker.ts";
+import { readFileSync, truncateSync } from "node:fs";
+import type { Sent } from "../../../src/agent/core.ts";
+import { DecisionRecord } from "../../../src/agent/duties/decision-record.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { agentPaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
-import { makeLayout, pairNames, type Layout, type Log } from "../../../src/wire/layout.ts";
-import { verifySignature, type SignatureCheck } from "../../../src/wire/signature.ts";
-import { Crashed, type MemoryProcess } from "../../support/disk/memory-disk.ts";
-import type { PowerCut } from "../../support/disk/memory-inode.ts";
-import { BEGIN_MS, WIRE, WIRE_ID, type SceneOptions } from "../../support/scenes/scene-folder.ts";
-import { carry, type Carried, type CarriedBy } from "./carried.ts";
-import { makeHosts, type Host, type Whole } from "./hosts.ts";
-import type { Luck } from "./luck.ts";
-import { SimulatedRemote } from "./simulated-remote.ts";
-import { Timers } from "./timers.ts";
+import type { HeldLine } from "../../../src/store/store.ts";
+import type { Draft } from "../../../src/wire/compose.ts";
+import { HOUR_MS, SECOND_MS } from "../../../src/wire/durations.ts";
+import { CoreWire, type CoreAgent } from "../../support/core-wire.ts";
+import { Crashed } from "../../support/disk/memory-file.ts";
+import { check } from "../checks/broken.ts";
+import type { Luck } from "../luck.ts";
+import { Carrying, type CarrierFile } from "./carrying.ts";
+import { castOf, HOSTILE, PLAIN, type Cast } from "./cast.ts";
+import { Hostile } from "./hostile.ts";
+import { PlainMember } from "./plain-member.ts";
 
-const POLL_MS = 30_000;
-
-/** A daemon that runs: the agent, its queue of work, and the loop that decides when it looks. */
-interface Running {
-  readonly agent: Agent;
-  readonly queue: Queue;
-  readonly ticker: Ticker;
-  /** What brings the logs of other hosts, where there are any. */
-  readonly carried: Carried | undefined;
+/** A line as its author has called it sent. */
+export interface Said {
+  readonly author: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly to: readonly string[];
 }
 
-export interface Member {
-  readonly handle: string;
-  readonly host: Host;
-  readonly places: Places;
-  process: MemoryProcess;
-  running: Running | undefined;
-  isStarting: boolean;
-  /** How far its wall clock is off. */
-  clockOffMs: number;
-  /** It has been set by more than a minute: what it says of the time between receipts is off. */
-  clockWasSet: boolean;
-  /** The most that it ever was ahead. */
-  mostAheadMs: number;
-  /** It has been set back by so much that timestamps may be too. Spec 1.2. */
-  clockSetBack: boolean;
-  /** An older copy of a log of its own was put back. */
-  logWasPutBack: boolean;
-  /** What the watcher has told it, by log: sizes of files. */
-  readonly watched: Map<string, string>;
+/** An ask that somebody has made, and who has to answer it. */
+export interface Asked {
+  readonly line: Pick<HeldLine, "author" | "seq" | "id" | "thread">;
+  readonly is: "proposal" | "request";
+  readonly parties: readonly string[];
 }
 
-/**
- * Several real daemons in one process, without sockets: the core, the storage and the loop are the
- * product's own; disk, clocks, watcher and chance are ours. Nothing happens but by `ring` and by
- * what is asked of a member, and both end before they return, unless they wait for an alarm.
- */
+/** One run: its agents, what happens to them, and what they have promised so far. */
 export class Stage {
-  readonly hosts: readonly Host[];
-  readonly timers = new Timers();
-  readonly layout: Layout;
-  readonly logs: readonly Log[];
   readonly luck: Luck;
-  readonly seeds: ReadonlyMap<string, Uint8Array>;
-  readonly members = new Map<string, Member>();
-  /** What joins the hosts; undefined where all share one folder. */
-  readonly remote: SimulatedRemote | undefined;
-  /** Called when a daemon has started: what it promised before must stand there. */
-  onStart: (member: Member) => void = () => undefined;
-  /** Called after each thing that happens while time passes. */
-  onRing: () => void = () => undefined;
-  /** Signatures take no time any more: what is asked is answered at once. */
-  isCalm = false;
+  readonly cast: Cast;
+  readonly carrying: Carrying;
+  readonly wire: CoreWire;
+  readonly plain: PlainMember | undefined;
+  readonly hostile: Hostile | undefined;
+  readonly said: Said[] = [];
+  readonly asked: Asked[] = [];
+  /** Each line that an agent was seen to have signed, by author and number. */
+  readonly signed = new Map<string, string>();
+  /** Bytes of lines as their authors signed them, by id. */
+  readonly bytes = new Map<string, string>();
+  readonly kept = new Map<string, string>();
+  /** Agents that were no members at some time. */
+  readonly unsteady = new Set<string>();
+  readonly #seen = new Map<string, number>();
   crashes = 0;
   powerCuts = 0;
-  #fault: Error | undefined;
-  readonly #verdicts = new Map<string, boolean>();
 
-  /**
-   * @param by.groups who shares a host; all, unless said
-   * @param by.mayMove a pairwise wire may move to outboxes: then it has logs of both kinds
-   */
-  constructor(
-    roster: readonly string[],
-    options: SceneOptions,
-    luck: Luck,
-    {
-      groups = [roster],
-      mayMove = false,
-    }: { readonly groups?: readonly (readonly string[])[]; readonly mayMove?: boolean } = {},
-  ) {
+  constructor(root: string, luck: Luck) {
     this.luck = luck;
-    this.seeds = new Map(roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]));
-    this.layout = mayMove
-      ? makeLayout("outbox", roster, undefined, pairNames(roster))
-      : makeLayout(options.layout ?? "pairwise", roster);
-    this.logs = [...this.layout.logs.values()];
-    const world = { random: luck.random, nowMs: () => this.nowMs };
-    this.hosts = makeHosts(roster, groups, { ...world, options, seeds: this.seeds });
-    this.remote = groups.length > 1 ? new SimulatedRemote(this.timers, luck) : undefined;
-    for (const host of this.hosts) {
-      for (const [handle, places] of host.places)
-        this.members.set(handle, newMember(handle, host, places));
-    }
+    this.cast = castOf(luck);
+    const { honest, roster, newcomer, hasHosts, hasPlain, hasHostile } = this.cast;
+    if (newcomer !== undefined) this.unsteady.add(newcomer);
+    const carrying = new Carrying(root, hasHosts, luck);
+    this.carrying = carrying;
+    this.wire = new CoreWire(
+      root,
+      honest,
+      carrying.transports,
+      ({ name }) =>
+        (ground) => [new DecisionRecord(ground, { wireDir: carrying.folder(name) })],
+      (_agent, place) => ({
+        ...place,
+        pinned: { roster, epoch: 0 },
+        believed: (author) => ({ ...place.believed(author), allowsUnchained: author === PLAIN }),
+      }),
+    );
+    this.plain = hasPlain ? new PlainMember(this) : undefined;
+    this.hostile = hasHostile ? new Hostile(this) : undefined;
   }
 
-  get nowMs(): number {
-    return BEGIN_MS + this.timers.monoMs;
+  get agents(): CoreAgent[] {
+    return [...this.wire.agents.values()].filter((agent) => this.isThere(agent));
   }
 
-  member(handle: string): Member {
-    return this.members.get(handle) as Member;
-  }
-
-  paths({ handle, places }: Member): AgentPaths {
-    return agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });
-  }
-
-  /** Where its owner writes it. */
-  home({ owner }: Log): Host {
-    return this.member(owner).host;
-  }
-
-  path(log: Log): string {
-    return join(WIRE, log.path);
-  }
-
-  /** What stands in a log, archived or not, as its author has it. */
-  log(log: Log): Whole | undefined {
-    return this.home(log).whole(this.path(log));
-  }
-
-  /** Starts a daemon as that process, which may have faults ahead of it. */
-  async start(member: Member, process: MemoryProcess = member.host.disk.process()): Promise<void> {
-    if (member.running !== undefined || (member.isStarting && member.process.alive)) return;
-    member.isStarting = true;
-    member.process = process;
-    const queue = makeQueue();
-    const begin = async (): Promise<void> => {
-      const link = remoteLink();
-      const agent = openAgent(
-        { ...this.#world(member, process), remote: link },
-        {
-          wireDir: WIRE,
-          handle: member.handle,
-        },
-      );
-      try {
-        await agent.lockIdentity(0);
-      } catch (error) {
-        // A dead process closes nothing.
-        if (process.alive) agent.close();
-        throw error;
-      }
-      const ticker = makeTicker(agent, queue, silentLogger, {
-        wake: (inMs, wake) =>
-          this.timers.after(inMs, () => {
-            if (process.alive) wake();
-          }),
-        pollMs: POLL_MS,
-        alive: () => undefined,
-        aliveEveryMs: undefined,
-      });
-      const failed = (error: unknown): void => this.#died(member, process, error);
-      ticker.failed.catch(failed);
-      const carried = this.#carry(member, { process, agent, queue, ticker, failed });
-      link.to = carried?.remote;
-      member.running = { agent, queue, ticker, carried };
-      // What its disk did not take yet is checked when all is well again, at the end.
-      if (agent.stuck === undefined) this.onStart(member);
-      ticker.soon();
-      carried?.start();
-    };
-    queue(begin)
-      .catch((error: unknown) => this.#died(member, process, error))
-      .finally(() => {
-        if (member.process === process) member.isStarting = false;
-      });
-    await this.quiet();
-  }
-
-  /** Asks something of an agent; undefined when it is down, dies, or its disk fails. */
-  async ask<T>(member: Member, act: (agent: Agent) => Promise<T>): Promise<T | undefined> {
-    const { running, process } = member;
-    if (running === undefined) return undefined;
-    let answer: T | undefined;
-    running
-      .queue(() => act(running.agent))
-      .then(
-        (given) => {
-          answer = given;
-          running.ticker.later();
-        },
-        (error: unknown) => this.#died(member, process, error),
-      );
-    await this.quiet();
-    return answer;
-  }
-
-  /** The same, with what to do when the answer comes, which may be steps later. */
-  async tell<T>(
-    member: Member,
-    act: (agent: Agent) => Promise<T>,
-    then: (answer: T) => void,
-  ): Promise<void> {
-    await this.ask(member, async (agent) => {
-      const answer = await act(agent);
-      if (member.process.alive) then(answer);
-    });
-  }
-
-  /** The last beat and the end, as on SIGTERM. */
-  async leave(member: Member): Promise<void> {
-    const { running, process } = member;
-    if (running === undefined) return;
-    running.ticker.stop();
-    running
-      .queue(() => running.agent.farewell())
-      .then(() => running.carried?.stop())
-      .then(() => {
-        running.agent.close();
-        process.kill();
-        if (member.running === running) member.running = undefined;
-      })
-      .catch((error: unknown) => {
-        this.#died(member, process, error);
-        this.kill(member);
-      });
-    await this.quiet();
-  }
-
-  kill(member: Member): void {
-    this.crashes += 1;
-    member.process.kill();
-    member.running = undefined;
-  }
-
-  /** The power of one host goes. */
-  powerCut(host: Host, how: PowerCut): void {
-    this.powerCuts += 1;
-    host.powerCuts += 1;
-    host.disk.powerCut(how);
-    for (const member of this.on(host)) member.running = undefined;
-  }
-
-  on(host: Host): Member[] {
-    return [...this.members.values()].filter((member) => member.host === host);
-  }
-
-  /** The next thing that is due happens. */
-  async ring(): Promise<void> {
-    if (!this.timers.ringNext()) this.timers.skip(POLL_MS);
-    await this.quiet();
-  }
-
-  /** Rings until so much time has passed. */
-  async pass(ms: number): Promise<void> {
-    const endMs = this.timers.monoMs + ms;
-    while (this.timers.nextMs <= endMs) {
-      await this.ring();
-      this.watch(() => [0]);
-      this.onRing();
-    }
-    this.timers.skip(Math.max(0, endMs - this.timers.monoMs));
-  }
-
-  /**
-   * What has changed in the folder is told to whoever watches it, after these delays: none when the
-   * event is lost, two when it comes twice.
-   */
-  watch(delays: () => readonly number[]): void {
-    for (const path of this.#watchedPaths) {
-      for (const member of this.members.values()) {
-        const inode = member.host.disk.lookUp(join(WIRE, path));
-        const now = `${inode?.ino} ${inode?.size}`;
-        if (member.watched.get(path) === now) continue;
-        member.watched.set(path, now);
-        if (member.running === undefined) continue;
-        const { process } = member;
-        for (const delay of delays()) {
-          this.timers.after(delay, () => {
-            if (!process.alive) return;
-            member.running?.ticker.soon();
-            member.running?.carried?.changed(basename(path));
-          });
-        }
-      }
-    }
-  }
-
-  get #watchedPaths(): string[] {
-    const logs = this.logs.map(({ path }) => path);
-    return this.remote === undefined ? logs : [...logs, "decisions.jsonl", "incident_log.jsonl"];
-  }
-
-  /** Lets everything run that waits for no alarm; a fault of our own ends the play. */
-  async quiet(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    for (const member of this.members.values()) {
-      if (!member.process.alive) member.running = undefined;
-    }
-    if (this.#fault !== undefined) throw this.#fault;
-  }
-
-  #carry(
-    member: Member,
-    by: Pick<CarriedBy, "process" | "agent" | "queue" | "ticker" | "failed">,
-  ): Carried | undefined {
-    if (this.remote === undefined) return undefined;
-    const { remote, timers, luck } = this;
-    const { host, places } = member;
-    return carry(
-      {
-        ...{ ...by, places, host: host.name },
-        wallMs: () => this.nowMs + member.clockOffMs,
-        fetched: (beganMs) => (host.fetchedMs = Math.max(host.fetchedMs, beganMs)),
-      },
-      { remote, timers, luck },
+  /** A newcomer begins to run when some member's roster has it. */
+  isThere({ name }: CoreAgent): boolean {
+    if (name !== this.cast.newcomer) return true;
+    return [...this.wire.agents.values()].some(
+      ({ name: other, core }) => other !== name && core.members.has(name),
     );
   }
 
-  #died(member: Member, process: MemoryProcess, error: unknown): void {
-    if (error instanceof Crashed) {
-      this.crashes += 1;
-      if (member.process === process) member.running = undefined;
-      return;
+  others({ name }: CoreAgent): CoreAgent[] {
+    return this.agents.filter((each) => each.name !== name);
+  }
+
+  /** Every handle that writes into folders. */
+  get writers(): string[] {
+    return [
+      ...this.cast.honest,
+      ...(this.plain === undefined ? [] : [PLAIN]),
+      ...(this.hostile === undefined ? [] : [HOSTILE]),
+    ];
+  }
+
+  get folders(): string[] {
+    return [...new Set(this.writers.map((name) => this.carrying.folder(name)))];
+  }
+
+  /** What agents published: they repair it themselves. */
+  carriers(): CarrierFile[] {
+    return this.folders
+      .flatMap((folder) => this.carrying.files(folder))
+      .filter(({ owner }) => this.cast.honest.includes(owner));
+  }
+
+  /** Does something for an agent that may die of it, or find its disk full. */
+  async attempt(agent: CoreAgent, act: () => unknown): Promise<string> {
+    try {
+      await act();
+      return "";
+    } catch (error) {
+      if (error instanceof Crashed) {
+        agent.die();
+        this.crashes += 1;
+        return ", and dies";
+      }
+      if (!(error instanceof StorageError)) throw error;
+      return ", and has no room";
     }
-    if (error instanceof StorageError || error instanceof DeaddropError) return;
-    this.#fault ??= error instanceof Error ? error : new Error(String(error));
   }
 
-  #world(member: Member, process: MemoryProcess): World {
-    return {
-      disk: process,
-      places: member.places,
-      clock: {
-        wallMs: () => this.nowMs + member.clockOffMs,
-        micros: () => 0,
-        monoMs: () => this.timers.monoMs,
-        // What is done within one turn is the simulator's to say.
-        nextTurn: () => Promise.resolve(),
-      },
-      random: this.luck.random,
-      verifyAll: (items) => this.#verifyAll(process, items),
-      log: silentLogger,
-    };
+  say(agent: CoreAgent, draft: Partial<Draft>): HeldLine | undefined {
+    const whole = { type: "ship", to: ["*"], subject: `${this.said.length}`, body: "", ...draft };
+    const [line] = this.send(agent, [whole]);
+    return line;
   }
 
-  /** Now and then signatures take their time, and others act meanwhile. */
-  #verifyAll(process: MemoryProcess, items: readonly SignatureCheck[]): Promise<boolean[]> {
-    const valid = items.map((item) => this.#verdict(item));
-    if (items.length === 0 || this.isCalm || !this.luck.chance(0.1)) return Promise.resolve(valid);
-    return new Promise((resolve) => {
-      this.timers.after(this.luck.between(1, 400), () => {
-        if (process.alive) resolve(valid);
-      });
-    });
+  /** Sends these lines, and remembers what was acknowledged. */
+  send(agent: CoreAgent, drafts: readonly Draft[]): readonly HeldLine[] {
+    const sent: Sent = agent.core.send(drafts);
+    if (sent.is !== "sent") {
+      check("everybody goes on", sent.is === "not ready" || sent.is === "safe mode", () =>
+        [agent.name, sent.is].join(" "),
+      );
+      return [];
+    }
+    for (const [at, { author, seq, id, bytes }] of sent.lines.entries()) {
+      if (seq === null) continue;
+      this.said.push({ author, seq, id, to: drafts[at]?.to ?? [] });
+      this.bytes.set(id, Buffer.from(bytes).toString());
+    }
+    if (this.luck.chance(0.7)) agent.core.publish();
+    return sent.lines;
   }
 
-  /** Several members ask for the same: it is computed once. */
-  #verdict({ publicKey, bytes, signature }: SignatureCheck): boolean {
-    const key = [publicKey, signature, bytes]
-      .map((part) => Buffer.from(part).toString("latin1"))
-      .join(" ");
-    const known = this.#verdicts.get(key);
-    if (known !== undefined) return known;
-    const valid = verifySignature(publicKey, bytes, signature);
-    this.#verdicts.set(key, valid);
-    return valid;
+  /** Lines of all others reach an agent, or do not. */
+  fetch(agent: CoreAgent): void {
+    for (const from of this.luck.shuffled(this.writers)) this.carrying.carry(from, agent.name);
+    this.hostile?.read();
+    this.plain?.read();
+  }
+
+  /** The power of an agent's machine fails: what was not synced is lost. */
+  cutPower(agent: CoreAgent): void {
+    agent.die();
+    this.powerCuts += 1;
+    const own = this.carrying
+      .files(this.carrying.folder(agent.name))
+      .filter(({ owner }) => owner === agent.name)
+      .map(({ path }) => path);
+    for (const path of [...own, agent.inboxPath]) {
+      const size = sizeOf(path);
+      if (size > 0 && this.luck.chance(0.5))
+        truncateSync(path, size - this.luck.between(0, Math.min(size, 4_096)));
+    }
+  }
+
+  /** Nothing of an agent's chain is ever signed anew. */
+  look(): void {
+    for (const { name, core } of this.wire.agents.values()) {
+      const { seq } = core.store.chains.whole(name);
+      const seen = this.#seen.get(name) ?? 0;
+      const after = seq < seen ? 0 : seen;
+      for (const line of core.store.chain(name, { after, limit: 10_000 })) this.noteSigned(line);
+      this.#seen.set(name, seq);
+    }
+  }
+
+  noteSigned({ author, seq, id }: Pick<HeldLine, "author" | "seq" | "id">): void {
+    const key = `${author} ${seq}`;
+    const known = this.signed.get(key) ?? id;
+    check("nothing is signed twice", known === id, () => key);
+    this.signed.set(key, known);
+  }
+
+  /** Nothing more happens: everybody reads, beats and closes for some hours. */
+  async calm(): Promise<void> {
+    for (const agent of this.wire.agents.values()) {
+      if (this.luck.chance(0.3)) agent.die();
+      else agent.heal();
+    }
+    this.plain?.write();
+    for (let time = 0; time < 12; time += 1) await this.settle(2, 100 * SECOND_MS);
+    await this.settle(4, HOUR_MS);
+    await this.settle(2, 100 * SECOND_MS);
+    this.look();
+  }
+
+  async settle(rounds: number, stepMs: number): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      this.wire.nowMs += stepMs;
+      for (const agent of this.agents) {
+        for (const from of this.writers) this.carrying.carryWell(from, agent.name);
+        while (await agent.core.round());
+      }
+    }
   }
 }
 
-function newMember(handle: string, host: Host, places: Places): Member {
-  return {
-    ...{ handle, host, places },
-    process: host.disk.process(),
-    running: undefined,
-    isStarting: false,
-    clockOffMs: 0,
-    clockSetBack: false,
-    mostAheadMs: 0,
-    clockWasSet: false,
-    logWasPutBack: false,
-    watched: new Map(),
-  };
+function sizeOf(path: string): number {
+  try {
+    return readFileSync(path).length;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+}
+
+/** The lines of an agent's chain, as a store holds them. */
+export function chainIn({ core }: CoreAgent, author: string): HeldLine[] {
+  return core.store.chain(author, { after: 0, limit: 10_000 });
 }

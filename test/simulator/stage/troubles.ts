@@ -1,134 +1,119 @@
-import type { MemoryProcess } from "../../support/disk/memory-disk.ts";
-import { ownLogs } from "../../../src/wire/layout.ts";
-import type { Play } from "../play.ts";
-import { SEEDS_WITHOUT_HOSTS, SEEDS_WITHOUT_LOGS_PUT_BACK } from "./cast.ts";
-import type { Member } from "./stage.ts";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { CoreAgent } from "../../support/core-wire.ts";
+import type { Act } from "./acts.ts";
+import type { Stage } from "./stage.ts";
 
-const FAULTS = ["crash", "crash", "EIO", "ENOSPC"] as const;
-const CUTS = ["drop", "tear", "keep"] as const;
-const HOUR_MS = 3_600_000;
-
-/** The nth operation of a process from now on fails, or is its last. */
-function breakSoon(play: Play, process: MemoryProcess, within: number): void {
-  process.failAt(play.luck.between(1, within), play.luck.pick(FAULTS));
-}
-
-async function breakDisk(play: Play, who: Member): Promise<void> {
-  breakSoon(play, who.process, 60);
-  return Promise.resolve();
-}
-
-async function kill(play: Play, who: Member): Promise<void> {
-  play.stage.kill(who);
-  return Promise.resolve();
-}
-
-async function cutPower(play: Play, { host }: Member): Promise<void> {
-  play.stage.powerCut(host, play.luck.pick(CUTS));
-  for (const member of play.stage.on(host)) play.inboxes.forget(member);
-  return Promise.resolve();
-}
-
-async function leave(play: Play, who: Member): Promise<void> {
-  await play.stage.leave(who);
-}
-
-/** Derived state can be deleted at any time. */
-async function loseState(play: Play, who: Member): Promise<void> {
-  play.stage.kill(who);
-  const paths = play.stage.paths(who);
-  if (play.luck.chance(0.3)) {
-    who.host.disk.process().remove(paths.inbox);
-    play.inboxes.forget(who);
-  } else {
-    who.host.disk.process().remove(paths.checkpoint);
-  }
-  return Promise.resolve();
-}
-
-async function jumpClock(play: Play, who: Member): Promise<void> {
-  const offMs = play.luck.weighted([
-    [5, 0],
-    [5, play.luck.between(-140_000, 140_000)],
-    [1, play.luck.pick([HOUR_MS, -HOUR_MS])],
-  ]);
-  for (const each of clockOf(play, who)) {
-    each.clockWasSet ||= Math.abs(offMs - each.clockOffMs) > 60_000;
-    each.clockOffMs = offMs;
-    // Several small steps back count, too.
-    each.mostAheadMs = Math.max(each.mostAheadMs, offMs);
-    each.clockSetBack ||= offMs < each.mostAheadMs - 60_000;
-  }
-  return Promise.resolve();
-}
-
-/** Agents that share one folder have clocks of their own; a host among several has one. */
-function clockOf({ stage }: Play, who: Member): readonly Member[] {
-  return stage.remote === undefined ? [who] : stage.on(who.host);
-}
-
-/** The host sleeps: nobody is woken meanwhile. */
-async function suspend(play: Play): Promise<void> {
-  play.stage.timers.skip(play.luck.pick([5_000, 60_000, HOUR_MS]));
-  return Promise.resolve();
-}
-
-/** Somebody puts an older copy of a log back, into the file or in its place, whether its writer runs or not. */
-async function putLogBack({ stage, luck, hostile }: Play, who: Member): Promise<void> {
-  const path = stage.path(luck.pick(ownLogs(stage.layout, who.handle)));
-  const inode = who.host.disk.lookUp(path);
-  // Before our lines return, rubbish could get in their place, and they other numbers: decision 029.
-  if (inode === undefined || hostile !== undefined) return;
-  const text = Buffer.from(inode.read(inode.size, 0));
-  // One that is just starting has restored its log, and would be checked before it sees this.
-  if (luck.chance(0.5) || who.running === undefined) stage.kill(who);
-  const ends = [...text.keys()].filter((at) => text[at] === 0x0a).map((at) => at + 1);
-  const older = text.subarray(0, luck.pick([0, ...ends.slice(-12, -1)]));
-  const process = who.host.disk.process();
-  if (luck.chance(0.5)) process.replace(path, older, 0o640);
-  else {
-    const file = process.open(path, "append");
-    file.truncate(older.length);
-    file.datasync();
-    file.close();
-  }
-  who.logWasPutBack = true;
-  return Promise.resolve();
-}
-
-export async function comeBack(play: Play): Promise<void> {
-  if (play.stage.remote !== undefined && play.luck.chance(0.5)) play.stage.remote.joinAll();
-  for (const who of play.honest) {
-    if (who.running !== undefined || play.luck.chance(0.2)) continue;
-    const process = who.host.disk.process();
-    if (play.luck.chance(0.25)) breakSoon(play, process, 80);
-    await play.stage.start(who, process);
-  }
-}
-
-type Trouble = (play: Play, who: Member) => Promise<void>;
-
-const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
-  [8, breakDisk],
-  [4, kill],
-  [3, cutPower],
-  [2, leave],
-  [2, loseState],
-  [2, jumpClock],
-  [1, suspend],
+/** What happens to an agent, its disk, and the files of the wire. */
+export const TROUBLES: readonly (readonly [weight: number, name: string, act: Act])[] = [
+  [4, "will die soon", ({ luck }, agent) => agent.dieIn(luck.between(1, 13))],
+  [2, "has a full disk soon", fillDisk],
+  [1, "dies", die],
+  [2, "loses its power", (stage, agent) => stage.cutPower(agent)],
+  [1, "restarts", (_stage, agent) => agent.restart()],
+  [1, "keeps a copy of its store", keepStore],
+  [1, "loses its store", loseStore],
+  [1, "gets an old store back", putBackStore],
+  [1, "finds its wire deleted", deleteWire],
+  [9, "finds a file damaged", damage],
 ];
 
-/** A host reaches nobody, or none does. */
-async function cutOff({ stage, luck }: Play, { host }: Member): Promise<void> {
-  for (const { name } of luck.chance(0.3) ? stage.hosts : [host]) stage.remote?.cutOff(name);
-  return Promise.resolve();
+function fillDisk({ luck }: Stage, agent: CoreAgent): void {
+  agent.fillDiskIn(luck.between(1, 10), luck.between(1, 10));
 }
 
-const MORE_TROUBLES: typeof TROUBLES = [...TROUBLES, [6, putLogBack]];
-const HOST_TROUBLES: typeof TROUBLES = [...MORE_TROUBLES, [24, cutOff], [8, suspend]];
+function die(stage: Stage, agent: CoreAgent): void {
+  agent.die();
+  stage.crashes += 1;
+}
 
-/** What can go wrong in the play of a seed, and how often each does. */
-export function troublesOf(seed: number): typeof TROUBLES {
-  if (seed > SEEDS_WITHOUT_HOSTS) return HOST_TROUBLES;
-  return seed > SEEDS_WITHOUT_LOGS_PUT_BACK ? MORE_TROUBLES : TROUBLES;
+function keepStore({ kept }: Stage, agent: CoreAgent): void {
+  kept.set(agent.name, agent.keepStore());
+}
+
+function loseStore(stage: Stage, agent: CoreAgent): void {
+  if (mayLose(stage, agent)) agent.loseStore();
+}
+
+function putBackStore(stage: Stage, agent: CoreAgent): void {
+  const kept = stage.kept.get(agent.name);
+  if (kept !== undefined && mayLose(stage, agent)) agent.putBackStore(kept);
+}
+
+/** What others hold of an agent comes back; what it has told nobody is lost with its store. */
+function mayLose(stage: Stage, agent: CoreAgent): boolean {
+  const own = agent.core.store.chains.whole(agent.name).seq;
+  const least = Math.max(own, agent.mark?.seq ?? 0);
+  const others = stage.others(agent);
+  return (
+    others.some(({ core }) => core.store.chains.whole(agent.name).seq >= least) &&
+    others.every(
+      ({ name, core, mark }) => core.store.chains.whole(name).seq >= (mark?.seq ?? Infinity),
+    )
+  );
+}
+
+function deleteWire(stage: Stage, agent: CoreAgent): void {
+  const folder = stage.carrying.folder(agent.name);
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+  mkdirSync(join(folder, "outbox"));
+  stage.plain?.write();
+}
+
+function damage(stage: Stage): void {
+  const { luck } = stage;
+  const carriers = stage.carriers().map(({ path }) => path);
+  if (carriers.length === 0) return;
+  const path = luck.pick(carriers);
+  const bytes = readFileSync(path);
+  const at = luck.between(0, bytes.length);
+  const lines = bytes.toString().split("\n").slice(0, -1);
+  luck.pick<() => void>([
+    () => truncateSync(path, at),
+    () => rmSync(path),
+    () =>
+      writeFileSync(
+        path,
+        bytes.map((byte, place) => (place === at ? byte ^ 1 : byte)),
+      ),
+    () => appendFileSync(path, '{"from":"forge","seq":1,"ty'),
+    () => appendFileSync(path, `${"x".repeat(at % 100)}\n\n{}\n[1]\n\u0000\n`),
+    () => appendFileSync(path, `\n${copied(stage, luck.pick(carriers)).join("\n")}\n`),
+    () =>
+      writeFileSync(
+        path,
+        luck
+          .shuffled(lines)
+          .map((line) => `${line}\n`)
+          .join(""),
+      ),
+    () => putBack(stage, path, bytes),
+  ])();
+}
+
+const older = new WeakMap<Stage, Map<string, Buffer>>();
+
+/** A backup of the file is put back, where there is one. */
+function putBack(stage: Stage, path: string, bytes: Buffer): void {
+  const all = older.get(stage) ?? new Map<string, Buffer>();
+  older.set(stage, all);
+  const before = all.get(path);
+  if (before !== undefined) writeFileSync(path, before);
+  if (before === undefined || stage.luck.chance(0.3)) all.set(path, bytes);
+}
+
+function copied({ luck }: Stage, path: string): string[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter(() => luck.chance(0.5));
 }

@@ -38,8 +38,8 @@ const wire = await opened();
 
 async function send(...messages) {
   const answer = await attempt(() => wire.send(...messages));
-  for (const { event_id, log, seq } of answer?.messages ?? []) {
-    process.stdout.write(`${JSON.stringify({ event_id, log, seq })}\n`);
+  for (const { event_id, place } of answer?.messages ?? []) {
+    process.stdout.write(`${JSON.stringify({ event_id, seq: place[1] })}\n`);
   }
   return answer !== undefined;
 }
@@ -47,9 +47,9 @@ async function send(...messages) {
 async function ackProposals(signal) {
   while (!signal.aborted) {
     await attempt(async () => {
-      for await (const { event_id, type, correlation_id } of wire.inbox({ signal })) {
+      for await (const { type, correlation_id, _meta } of wire.inbox({ signal })) {
         if (type !== "proposal") continue;
-        const body = { acks: event_id };
+        const body = { acks: _meta.place, approve: true };
         const ack = { to: [peer], type: "ack", subject: "ack", body };
         while (!(await send({ ...ack, correlationId: correlation_id })));
       }

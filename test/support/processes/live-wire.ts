@@ -3,18 +3,17 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { setupHost } from "../../../src/setup/host.ts";
 import { initWire } from "../../../src/setup/wire/init-wire.ts";
-import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
-import { readWhole } from "../../../src/storage/disk/disk.ts";
-import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { agentPaths, placesFrom, type AgentPaths } from "../../../src/storage/paths.ts";
 import { BIN, killChildren, start, until, type Ended, type Started } from "./real-processes.ts";
 
@@ -33,11 +32,11 @@ export interface LiveWire {
   json<T>(handle: string, ...args: readonly string[]): Promise<T>;
   /** A daemon that has started up. */
   daemon(handle: string, options?: DaemonOptions): Promise<Daemon>;
-  /** A file of the wire, by its name; of a log the archived lines too. */
+  /** A file of the wire, by its name, with what was archived of it before. */
   text(name: string): string;
   lines(name: string): Line[];
   /** The whole lines of a private file of an agent; none while there is no file. */
-  privateLines(handle: string, which: "inbox" | "quarantine" | "journal"): Line[];
+  privateLines(handle: string, which: "inbox" | "quarantine"): Line[];
 }
 
 interface DaemonOptions {
@@ -156,7 +155,6 @@ function writePolicy(dir: string, handles: readonly string[], options: WireOptio
   const config = {
     wire_id: WIRE_ID,
     protocol_version: "v3.1",
-    layout: handles.length > 2 ? "outbox" : "pairwise",
     roster: handles,
     ...options.config,
   };
@@ -190,9 +188,9 @@ export function tiersText(seconds: number, deadlineSeconds?: number): string {
 
 function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire {
   const textIn = (name: string): string => {
-    const bytes = readWhole(wholeLogs(nodeDisk(), dir), join(dir, name));
-    if (bytes === undefined) throw new Error(`there is no ${name}`);
-    return Buffer.from(bytes).toString("utf8");
+    const files = [...archivedParts(dir, name), join(dir, name)].filter((path) => existsSync(path));
+    if (files.length === 0) throw new Error(`there is no ${name}`);
+    return files.map((path) => contentOf(path).toString("utf8")).join("");
   };
   const places = placesFrom(env, env["HOME"] ?? "");
   const argsOf = (handle: string, [command = "", ...rest]: readonly string[]) => [
@@ -236,6 +234,26 @@ function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire
       return existsSync(path) ? (jsonLines(readFileSync(path, "utf8")) as Line[]) : [];
     },
   };
+}
+
+/** The archived parts of a file of the wire, oldest first. */
+function archivedParts(dir: string, name: string): string[] {
+  const archive = join(dir, "archive");
+  if (!existsSync(archive)) return [];
+  const stem = basename(name, ".jsonl");
+  const years = readdirSync(archive).toSorted();
+  return years.flatMap((year) => {
+    const parts = readdirSync(join(archive, year)).flatMap((entry) => {
+      const [part, number = "0"] = entry.replace(/\.jsonl(\.gz)?$/u, "").split(/\.(?=\d+$)/u);
+      return part === stem ? [{ path: join(archive, year, entry), number: Number(number) }] : [];
+    });
+    return parts.toSorted((one, other) => one.number - other.number).map(({ path }) => path);
+  });
+}
+
+function contentOf(path: string): Buffer {
+  const bytes = readFileSync(path);
+  return path.endsWith(".gz") ? gunzipSync(bytes) : bytes;
 }
 
 function asDaemon(started: Started): Daemon {

@@ -29,16 +29,14 @@ export interface PlanTeam {
   finalReport(planId: string): FinalReport;
 }
 
-export async function planTeam(
-  handles: readonly string[],
-  layout: "outbox" | "pairwise" = "outbox",
-): Promise<PlanTeam> {
-  const wire = makeWire({ handles, config: { layout } });
-  const logs = handles.flatMap((handle) =>
-    layout === "outbox"
-      ? [`outbox/${handle}.jsonl`]
-      : handles.filter((each) => each !== handle).map((each) => `${handle}_to_${each}.jsonl`),
-  );
+export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
+  const wire = makeWire({ handles });
+  const [first, second] = handles;
+  const logs =
+    handles.length === 2
+      ? [`${first}_to_${second}.jsonl`, `${second}_to_${first}.jsonl`]
+      : handles.map((handle) => `outbox/${handle}.jsonl`);
+  const carriers = new Map(handles.map((handle, at) => [handle, logs[at] ?? ""]));
   const started = handles.map(async (handle) => [handle, await wire.daemon(handle)] as const);
   const daemons = new Map(await Promise.all(started));
   const project = join(wire.folder, "project");
@@ -81,9 +79,12 @@ export async function planTeam(
       return worker;
     },
     said: (type) =>
-      logs
-        .filter((log) => existsSync(join(wire.dir, log)))
-        .flatMap((log) => wire.lines(log).filter((line) => line.type === type)),
+      [...carriers].flatMap(([handle, log]) =>
+        // A carrier may hold copies of lines of others too.
+        existsSync(join(wire.dir, log))
+          ? wire.lines(log).filter((line) => line.type === type && line.from === handle)
+          : [],
+      ),
     finalReport: (planId) =>
       JSON.parse(read(`agent/artifacts/plans/${planId}/report.json`)) as FinalReport,
   };

@@ -10,8 +10,8 @@ for (let at = 1; at <= Number(count); at += 1) {
     subject: `${name} ${at}`,
     body: { name, at },
   });
-  for (const { event_id, seq } of messages) {
-    process.stdout.write(`${JSON.stringify({ outcome, event_id, seq })}\n`);
+  for (const { event_id, place } of messages) {
+    process.stdout.write(`${JSON.stringify({ outcome, event_id, seq: place[1] })}\n`);
   }
 }
 wire.close();

@@ -67,8 +67,7 @@ export function givePolicy(
   { wire }: Pick<MachineAlone, "wire">,
   roster = ["forge", "scribe"],
 ): void {
-  const layout = roster.length > 2 ? "outbox" : "pairwise";
-  const config = { wire_id: WIRE_ID, protocol_version: "v3.1", layout, roster };
+  const config = { wire_id: WIRE_ID, protocol_version: "v3.1", roster };
   writeFileSync(join(wire, "config.json"), JSON.stringify(config));
   writeFileSync(join(wire, "tiers.json"), tiersText(GIT_CADENCE_SECONDS));
 }

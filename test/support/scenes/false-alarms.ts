@@ -1,12 +1,9 @@
 /** What an honest wire never gives cause for, whatever crashes and whichever disk fails. */
 export const FALSE_ALARMS: ReadonlySet<string> = new Set([
   "log_forked",
-  "log_rewritten",
   "log_gap",
   "log_behind",
-  "log_damaged",
   "identity_in_use",
   "replayed",
   "unchained",
-  "heads_mismatch",
 ]);

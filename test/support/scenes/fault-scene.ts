@@ -20,11 +20,10 @@ export async function faultScene(
   options: SceneOptions = {},
 ): Promise<FaultScene> {
   const wire = new SimulatedWire(roster, { ...options, withFaults: true });
-  const scene = { wire, checker: new PromiseChecker(wire, options.layout) };
+  const scene = { wire, checker: new PromiseChecker(wire) };
   await wire.start();
   for (const handle of roster) await send(scene, handle, say("before"));
   await wire.pass(3 * SECOND);
-  await wire.rest();
   return scene;
 }
 
@@ -61,8 +60,9 @@ export async function send(
 export async function ack(scene: FaultScene, from: string, id: string): Promise<void> {
   const thread = await scene.wire.attempt(from, (agent) => agent.view("resolve_id", { id }));
   if (thread === undefined) return;
-  const { correlation_id: correlationId, from: to } = thread;
-  const draft = { to: [to], type: "ack", subject: "ack", body: fromPlain({ acks: id }) };
+  const { correlation_id: correlationId, from: to, place, type } = thread;
+  const body = fromPlain(type === "proposal" ? { acks: place, approve: true } : { about: place });
+  const draft = { to: [to], type: "ack", subject: "ack", body };
   await send(scene, from, { ...draft, correlationId });
 }
 
@@ -81,15 +81,21 @@ export async function up(
   }
 }
 
-/** Starts the agents that are down, lets time pass, and checks that every promise was kept. */
-export async function recoverAndCheck({ wire, checker }: FaultScene): Promise<void> {
+/**
+ * Starts the agents that are down, lets time pass, and checks that every promise was kept.
+ *
+ * @param trueAlarms what agents may be told, since it has happened
+ */
+export async function recoverAndCheck(
+  { wire, checker }: FaultScene,
+  trueAlarms: readonly string[] = [],
+): Promise<void> {
   for (const handle of wire.roster) {
     if (!wire.isUp(handle)) await wire.begin(handle, wire.disk.process());
   }
   // What a daemon could not write as it began it tries again after a second.
   await wire.pass(2 * SECOND);
   for (const handle of wire.roster) checker.checkClaims(handle);
-  await wire.rest();
   await wire.pass(4 * MINUTE);
-  await checker.check();
+  await checker.check(trueAlarms);
 }

@@ -53,7 +53,7 @@ export async function takeIn({ env, dir }: LiveWire): Promise<void> {
   const agent = openAgent(realWorld(places, dir, silentLogger), { wireDir: dir, handle: "forge" });
   await agent.lockIdentity(0);
   for (let round = 0; round < 3; round += 1) await agent.tick();
-  await agent.sync();
+
   agent.close();
 }
 

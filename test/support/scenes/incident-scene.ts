@@ -35,6 +35,6 @@ export async function resumed(wire: SimulatedWire): Promise<void> {
     to: ["scribe"],
     type: "incident",
     subject: "resumed",
-    body: { resumes: safeMode?.escalation_id, severity: "low", reason: "talked on the phone" },
+    body: { resumes: safeMode?.escalations ?? [], severity: "low", reason: "talked on the phone" },
   });
 }

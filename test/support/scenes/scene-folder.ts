@@ -9,7 +9,7 @@ import { agentPaths, identityPaths, placesFrom, type Places } from "../../../src
 import type { Tier } from "../../../src/trust/tiers.ts";
 import { newPeer, type Peer, type TrustStore } from "../../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../../src/trust/trust-file.ts";
-import { makeLayout } from "../../../src/wire/layout.ts";
+import { writeMark } from "../../../src/agent/lines/mark.ts";
 import { keyId, publicKeyOf } from "../../../src/wire/signature.ts";
 import type { Disk } from "../../../src/storage/disk/disk.ts";
 
@@ -31,7 +31,8 @@ const TIERS = {
 const HOLD = { cause: "key_revoked", detail: "the operator revoked a key of it" };
 
 export interface SceneOptions {
-  readonly layout?: "pairwise" | "outbox";
+  /** Who of the members does not chain. */
+  readonly unchained?: readonly string[];
   /** Who is on the wire at first; all of the roster unless said. The others may join later. */
   readonly members?: readonly string[];
   readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
@@ -80,13 +81,13 @@ export function makeScene(
   ground: SceneGround = GROUND,
 ): ReadonlyMap<string, Places> {
   const { wireDir, members = roster } = ground;
-  const { layout = "pairwise", signing, domains = {}, rateLimit = 600, wireId } = options;
+  const { signing, unchained = [], domains = {}, rateLimit = 600, wireId } = options;
   process.makeFolder(wireDir, 0o700);
   const config = {
     wire_id: wireId ?? WIRE_ID,
     protocol_version: "v3.1",
-    layout,
     roster: options.members ?? roster,
+    unchained,
     v3_signing: signing ?? { enforce_signed: true, allow_unsigned_from: [] },
     domains,
     limits: { rate_limit_msg_per_min: rateLimit },
@@ -97,17 +98,17 @@ export function makeScene(
   };
   write(join(wireDir, "config.json"), config);
   write(join(wireDir, "tiers.json"), TIERS);
-  if (layout === "outbox") process.makeFolder(join(wireDir, "outbox"), 0o700);
   process.makeFolder(join(wireDir, "archive"), 0o700);
-  const logs = [...makeLayout(layout, roster).logs.values()].map(({ path }) => path);
-  for (const path of [...logs, "decisions.jsonl", "incident_log.jsonl"]) {
+  for (const path of ["decisions.jsonl", "incident_log.jsonl"]) {
     process.open(join(wireDir, path), "append").close();
   }
   const all = new Map<string, Places>();
   for (const [handle, seed] of [...seeds].filter(([each]) => members.includes(each))) {
     const home = ground.homeOf(handle);
     const places = placesFrom({ HOME: home }, home);
-    makeIdentity(process, identityPaths(places, handle), handle, seed);
+    const identity = identityPaths(places, handle);
+    makeIdentity(process, identity, handle, seed);
+    writeMark(process, identity.mark, { seq: 0, id: null });
     // As a join leaves it: the operator has agreed to the policy.
     const paths = agentPaths(places, { wireDir, wireKey: wireId ?? WIRE_ID, handle });
     preparePrivateFolders(process, paths);

@@ -1,6 +1,11 @@
 import type { Agent } from "../../../src/agent/agent.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
-import type { IncidentView, RequestView, SafeMode, ThreadView } from "../../../src/api/views.ts";
+import type {
+  IncidentView,
+  RequestView,
+  SafeModeView,
+  ThreadView,
+} from "../../../src/api/views.ts";
 
 export interface Outcome {
   readonly proposals: { id: string; status: string; decidedBy: string | null }[];
@@ -10,7 +15,7 @@ export interface Outcome {
   /** Who claims what: the view of this agent, at this time. */
   readonly claims: unknown[];
   readonly incidents: unknown[];
-  readonly safeMode: SafeMode | null;
+  readonly safeMode: SafeModeView | null;
   readonly pending: unknown[];
   readonly threadCount: number;
   readonly unread: number;
@@ -24,8 +29,8 @@ export async function outcomeOf(agent: Agent): Promise<Outcome> {
   return { ...(await standingOf(agent)), threadCount: await threadCountOf(agent) };
 }
 
-/** The same without its threads, each of which costs a walk through the journal. */
-export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCount">> {
+/** The same without its threads, each of which costs a query. */
+async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCount">> {
   const proposals = await agent.view("proposals", undefined);
   const decisions = await agent.view("decisions", {});
   const status = await agent.view("status", undefined);
@@ -39,7 +44,7 @@ export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCou
     ratified: proposals.flatMap(({ proposal_id: id, status: is, decided_by: by }) =>
       is === "ratified" && by !== null ? [{ id, by }] : [],
     ),
-    recorded: [...decisions.in_force, ...decisions.superseded].map((entry) => entry.proposal_id),
+    recorded: [...decisions.in_force, ...decisions.superseded].map(({ proposal }) => proposal[2]),
     requests: requestEndsOf(await agent.view("requests", {})),
     claims: await claimsOf(agent),
     incidents: incidentsOf(await agent.view("incidents", undefined)),
@@ -76,7 +81,7 @@ async function threadCountOf(agent: Agent): Promise<number> {
 }
 
 /** How many threads have one of these correlation ids; also those that begin with a refused line. */
-export async function threadsOf(agent: Agent, ids: readonly string[]): Promise<number> {
+async function threadsOf(agent: Agent, ids: readonly string[]): Promise<number> {
   let count = 0;
   for (const id of new Set(ids)) {
     const named = await threadsNamed(agent, id);

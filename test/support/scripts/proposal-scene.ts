@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { PlainDraft, SimulatedWire } from "../scenes/simulated-wire.ts";
+import type { Outcome, PlainDraft, SimulatedWire } from "../scenes/simulated-wire.ts";
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -65,10 +65,13 @@ export async function ackDraft(
   id: string,
   body: object = {},
 ): Promise<PlainDraft> {
-  const { correlation_id: correlationId, from: to } = await wire
-    .agent(from)
-    .view("resolve_id", { id });
-  return { to: [to], type: "ack", subject: "ack", body: { acks: id, ...body }, correlationId };
+  const {
+    correlation_id: correlationId,
+    from: to,
+    place,
+  } = await wire.agent(from).view("resolve_id", { id });
+  const approve = { acks: place, approve: true, ...body };
+  return { to: [to], type: "ack", subject: "ack", body: approve, correlationId };
 }
 
 export async function statusOf(
@@ -85,23 +88,15 @@ export async function causesOf(wire: SimulatedWire, who: string): Promise<string
   return (await wire.agent(who).view("notices", undefined)).map(({ cause }) => cause);
 }
 
-/** What a file of decisions or incidents holds, but for lines that are no JSON. */
-export function entriesOf(wire: SimulatedWire, name: string): Record<string, unknown>[] {
-  return wire.lines(name).flatMap((line) => {
-    try {
-      return [JSON.parse(line) as Record<string, unknown>];
-    } catch {
-      return [];
-    }
-  });
-}
-
 /** Everybody whose daemon runs sees the same proposals and the same decisions. */
 export async function expectSameEverywhere(wire: SimulatedWire): Promise<void> {
   const up = wire.roster.filter((each) => wire.isUp(each));
   const [first, ...others] = await Promise.all(up.map((each) => wire.outcome(each)));
+  // Each lists them in the order in which it has received them.
+  const byId = ({ proposals = [] }: Partial<Outcome> = {}) =>
+    proposals.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   for (const other of others) {
-    expect(other.proposals).toEqual(first?.proposals);
+    expect(byId(other)).toEqual(byId(first));
     expect(other.recorded).toEqual(first?.recorded);
   }
 }

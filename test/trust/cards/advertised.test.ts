@@ -77,7 +77,7 @@ describe("trust_drift", () => {
   });
 
   test("names a key that was deactivated here", () => {
-    const stopped = deactivateKey(storeOf(peer(alice)), alice.signer.keyId, "", new Map());
+    const stopped = deactivateKey(storeOf(peer(alice)), alice.signer.keyId, "");
     if (!stopped.ok) throw new Error(stopped.detail);
     expect(drifts(stopped.store, file("v3.0", [alice]))).toEqual([
       drift("deactivated", alice, "which was deactivated here"),

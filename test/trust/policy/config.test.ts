@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { leftJson } from "../../../src/trust/policy/left-members.ts";
 import { check } from "../../../src/wire/schemas.ts";
 import {
   DEFAULT_CONFIG,
@@ -8,7 +7,6 @@ import {
   mayBeUnsigned,
 } from "../../../src/trust/policy/config.ts";
 
-const BACK = { logs: {}, at: "2026-05-02T12:00:00Z" };
 function parse(document: unknown): ReturnType<typeof parseConfig> {
   return parseConfig(new TextEncoder().encode(JSON.stringify(document)));
 }
@@ -22,8 +20,9 @@ function config(document: unknown): WireConfig {
 const EXAMPLE = {
   wire_id: "7c3a91e2b4d05f16",
   protocol_version: "v3.1",
-  layout: "outbox",
   roster: ["forge", "scribe"],
+  unchained: ["scribe"],
+  roster_epoch: 3,
   v3_signing: { enforce_signed: false, allow_unsigned_from: ["scribe"] },
   domains: {
     training: { owner: "forge", paths: ["models/**"] },
@@ -44,11 +43,9 @@ describe("config.json", () => {
     expect(config(EXAMPLE)).toEqual({
       wireId: "7c3a91e2b4d05f16",
       protocolVersion: "v3.1",
-      layout: "outbox",
-      closedLogs: [],
       roster: ["forge", "scribe"],
-      left: new Map(),
-      membersChangedBy: undefined,
+      unchained: ["scribe"],
+      rosterEpoch: 3,
       signing: { enforceSigned: false, allowUnsignedFrom: ["scribe"] },
       domains: new Map([
         ["training", { owner: "forge", paths: ["models/**"] }],
@@ -62,13 +59,6 @@ describe("config.json", () => {
       },
       answerTimes: { answerMinutes: 0, proposalHours: 720 },
     });
-  });
-
-  test("of a wire that has moved to outboxes names the closed logs", () => {
-    const layout = { kind: "outbox", closed: ["forge_to_scribe", "scribe_to_forge"] };
-    const read = config({ ...EXAMPLE, layout });
-    expect([read.layout, read.closedLogs]).toEqual(["outbox", layout.closed]);
-    expect(config({ ...EXAMPLE, layout: { kind: "outbox" } }).closedLogs).toEqual([]);
   });
 
   test("may be empty: every key is optional", () => {
@@ -93,45 +83,8 @@ describe("config.json", () => {
     });
   });
 
-  const gone = {
-    logs: { forge_to_scribe: { lines: 3, seq: 2, event_id: "ab" }, empty: { lines: 0 } },
-    at: "2026-05-01T12:00:00Z",
-    back: null,
-  };
-
-  test("says who left, and who came back", () => {
-    const back = { logs: {}, at: "2026-05-02T12:00:00Z" };
-    const document = {
-      roster: ["forge", "scribe"],
-      left: { forge: [{ ...gone, back }, gone], scribe: [{ logs: {}, at: null, back }] },
-      members_changed_by: "abc",
-    };
-    const atMs = Date.UTC(2026, 4, 1, 12);
-    const logs = new Map([
-      ["forge_to_scribe", { lines: 3, seq: 2, eventId: "ab" }],
-      ["empty", { lines: 0, seq: undefined, eventId: undefined }],
-    ]);
-    const again = { atMs: Date.UTC(2026, 4, 2, 12), logs: new Map() };
-    const read = config(document);
-    expect(read.left).toEqual(
-      new Map([
-        [
-          "forge",
-          [
-            { atMs, logs, back: again },
-            { atMs, logs, back: undefined },
-          ],
-        ],
-        ["scribe", [{ atMs: undefined, logs: new Map(), back: again }]],
-      ]),
-    );
-    expect(read.membersChangedBy).toBe("abc");
-    expect(config({ ...document, left: { forge: [] } }).left).toEqual(new Map());
-    expect(config({ ...document, left: leftJson(read.left) }).left).toEqual(read.left);
-  });
-
   test("may give domains to agents whom it does not list", () => {
-    const { roster, ...unlisted } = EXAMPLE;
+    const { roster, unchained: _unchained, ...unlisted } = EXAMPLE;
     expect(config(unlisted).domains.size).toBe(roster.length);
   });
 
@@ -156,18 +109,6 @@ describe("config.json", () => {
       'wire_id is "../x"; expected letters, digits, ".", "_" and "-", at most 128',
     ],
     [{ wire_id: 5 }, "wire_id is 5; expected a string"],
-    [{ layout: "star" }, 'layout is "star"; expected "pairwise" or "outbox"'],
-    [{ layout: 5 }, "layout is 5; expected a string"],
-    [{ layout: { kind: "pairwise" } }, 'layout.kind is "pairwise"; expected "outbox"'],
-    [{ layout: {} }, 'layout.kind is null; expected "outbox"'],
-    [
-      { roster: ["a", "b"], layout: { kind: "outbox", closed: ["a_to_c"] } },
-      'layout.closed has "a_to_c", which is the log of no pair of the roster',
-    ],
-    [
-      { roster: ["a", "b", "a_to_b"], layout: { kind: "outbox", closed: ["a_to_b"] } },
-      'layout.closed has "a_to_b", which is a handle too: both would be one log',
-    ],
     [{ roster: "forge" }, 'roster is "forge"; expected a list'],
     [
       { roster: ["forge", "con"] },
@@ -191,61 +132,12 @@ describe("config.json", () => {
       { v3_signing: { allow_unsigned_from: [5] } },
       "v3_signing.allow_unsigned_from[0] is 5; expected a string",
     ],
-    [{ left: [] }, "left is a list; expected an object"],
-    [{ left: { x: [] } }, 'left["x"] is not in the roster; expected a handle of it'],
+    [{ roster: ["a"], unchained: ["b"] }, 'unchained has "b", who is not in the roster'],
+    [{ unchained: 5 }, "unchained is 5; expected a list"],
     [
-      { roster: ["a"], left: { a: [{ logs: {}, at: 5, back: null }] } },
-      'left["a"][0].at is 5; expected an ISO 8601 time',
+      { roster_epoch: -1 },
+      "roster_epoch is -1; expected a whole number from 0 to 9007199254740991",
     ],
-    [
-      { roster: ["a"], left: { a: [{ logs: {}, at: "now", back: null }] } },
-      'left["a"][0].at is "now"; expected an ISO 8601 time',
-    ],
-    [
-      { roster: ["a"], left: { a: [{ logs: { x: {} }, at: null, back: null }] } },
-      'left["a"][0].logs["x"].lines is missing; expected a number of lines',
-    ],
-    [
-      { roster: ["a"], left: { a: [gone, gone] } },
-      'left["a"] has an entry after one without back; only the last may lack it',
-    ],
-    [{ roster: ["a"], left: { a: 5 } }, 'left["a"] is 5; expected a list'],
-    [{ roster: ["a"], left: { a: [5] } }, 'left["a"][0] is 5; expected an object'],
-    [
-      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: 5 }] } },
-      'left["a"][0].back is 5; expected an object',
-    ],
-    [
-      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: { logs: {} } }] } },
-      'left["a"][0].back.at is missing; expected an ISO 8601 time',
-    ],
-    [
-      { roster: ["a"], left: { a: [{ logs: 5, at: null, back: null }] } },
-      'left["a"][0].logs is 5; expected an object',
-    ],
-    [
-      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: { ...BACK, logs: 5 } }] } },
-      'left["a"][0].back.logs is 5; expected an object',
-    ],
-    [
-      { roster: ["a"], left: { a: [{ logs: { x: 5 }, at: null, back: null }] } },
-      'left["a"][0].logs["x"] is 5; expected an object\nconfig.json: left["a"][0].logs["x"].lines is missing; expected a number of lines',
-    ],
-    [
-      {
-        roster: ["a"],
-        left: { a: [{ logs: { x: { lines: 1, event_id: 5 } }, at: null, back: null }] },
-      },
-      'left["a"][0].logs["x"].event_id is 5; expected a string',
-    ],
-    [
-      {
-        roster: ["a"],
-        left: { a: [{ logs: { x: { lines: 1, seq: -1 } }, at: null, back: null }] },
-      },
-      'left["a"][0].logs["x"].seq is -1; expected a whole number from 0 to 9007199254740991',
-    ],
-    [{ members_changed_by: 5 }, "members_changed_by is 5; expected a string"],
     [{ domains: [] }, "domains is a list; expected an object"],
     [{ domains: { x: 5 } }, 'domains["x"] is 5; expected an object'],
     [{ roster: ["a"], domains: { x: {} } }, 'domains["x"].owner is missing; expected a handle'],
@@ -298,27 +190,6 @@ describe("config.json", () => {
     expect(parse(document)).toEqual({ ok: false, reason: "invalid", detail });
   });
 
-  test("an agent may leave 64 times, with as many logs as a wire has agents", () => {
-    const absences = (count: number) =>
-      parse({
-        roster: ["a"],
-        left: { a: Array.from({ length: count }, () => ({ ...gone, back: BACK })) },
-      });
-    expect(absences(64)).toMatchObject({ ok: true });
-    expect(absences(65)).toMatchObject({
-      detail: 'config.json: left["a"] has more than 64 entries',
-    });
-    const places = (count: number) => {
-      const names = Array.from({ length: count }, (_, at) => [`x${at}`, { lines: 0 }]);
-      const logs = Object.fromEntries(names) as object;
-      return parse({ roster: ["a"], left: { a: [{ logs, at: null, back: null }] } });
-    };
-    expect(places(256)).toMatchObject({ ok: true });
-    expect(places(257)).toMatchObject({
-      detail: 'config.json: left["a"][0].logs has more than 256 logs',
-    });
-  });
-
   test.each([
     [{ roster: ["forge", "Forge"] }, "differs from"],
     [{ roster: ["a", "b_to_c", "a_to_b", "c"] }, "would share the file"],
@@ -366,15 +237,15 @@ describe("config.json", () => {
   });
 
   test("names every problem", () => {
-    const parsed = parse({ layout: "star", limits: { max_refs: -1 } });
+    const parsed = parse({ wire_id: 5, limits: { max_refs: -1 } });
     expect(parsed.ok ? [] : parsed.detail.split("\n")).toEqual([
-      'config.json: layout is "star"; expected "pairwise" or "outbox"',
+      "config.json: wire_id is 5; expected a string",
       "config.json: limits.max_refs is -1; expected a whole number from 0 to 10000",
     ]);
   });
 
   test("that is no JSON object is refused", () => {
-    for (const text of ["", "[]", "{", '{"layout":"outbox","layout":"outbox"}']) {
+    for (const text of ["", "[]", "{", '{"wire_id":"a","wire_id":"a"}']) {
       expect(parseConfig(new TextEncoder().encode(text))).toMatchObject({
         ok: false,
         reason: "invalid",

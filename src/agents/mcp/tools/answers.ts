@@ -9,7 +9,7 @@ import { parentOf, type Parent } from "../../../sending/naming/parent.ts";
 import { requestNamed } from "../../../sending/naming/request-named.ts";
 import type { Prepared } from "../../../sending/prepared.ts";
 import { prepareCancellation, prepareRequest, prepareResponse } from "../../../sending/request.ts";
-import { PLAN_APPROVAL } from "../../../protocol/requests/request-line.ts";
+import { PLAN_APPROVAL } from "../../../protocol/asks/requests.ts";
 import { choice, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
 import { tool, type Call } from "../tool.ts";

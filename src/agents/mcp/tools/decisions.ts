@@ -1,4 +1,4 @@
-import type { DecisionRecord, CheckedPath } from "../../../api/views.ts";
+import type { DecisionView, CheckedPath } from "../../../api/views.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { attribution } from "../../../framing/attribution.ts";
@@ -84,14 +84,14 @@ export async function decisionsText(call: Call, { skip = 0 }: { skip?: number })
 }
 
 /** The newest of these that fit, as text. */
-function decisionLines({ frame }: Call, records: readonly DecisionRecord[], tokens: number) {
+function decisionLines({ frame }: Call, records: readonly DecisionView[], tokens: number) {
   const texts = lastFitting(records, (each) => recordWords(frame, each), tokens);
   return { texts, shown: texts.length };
 }
 
-function recordWords(frame: Frame, record: DecisionRecord): string {
+function recordWords(frame: Frame, record: DecisionView): string {
   const head = attribution({
-    id: record.proposal_id,
+    id: record.place[2],
     from: record.proposer,
     tier: record.proposer_tier,
     verified: true,
@@ -104,7 +104,7 @@ function recordWords(frame: Frame, record: DecisionRecord): string {
   const { text: words, left } = partOf(record.decision, 0, DECISION_TOKENS);
   const rows = [cut(`id: ${record.decision_id}`), left === 0 ? words : `${words}…`];
   const rest =
-    left === 0 ? "" : `\n(${left} more characters: read {"id":"${shortId(record.proposal_id)}"})`;
+    left === 0 ? "" : `\n(${left} more characters: read {"id":"${shortId(record.place[2])}"})`;
   return `${head}\n${frame.around(rows)}${rest}`;
 }
 

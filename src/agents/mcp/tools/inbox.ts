@@ -2,8 +2,8 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { InboxMessage, InboxPage } from "../../../api/views.ts";
 import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { waitForNews } from "../../../client/wait-for-news.ts";
-import { AGENT_STATES, type AgentState } from "../../../protocol/env.ts";
-import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/awaited.ts";
+import { AGENT_STATES, type AgentState } from "../../../protocol/beats/beat.ts";
+import { WAITED_FOR, type WaitedFor } from "../../../agent/answers/mail.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
 import { recipients } from "../../../sending/naming/recipients.ts";
 import {

@@ -2,7 +2,7 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type {
   AgentNoticeView,
   ObligationView,
-  ThreadMessage,
+  HeldMessage,
   ThreadView,
 } from "../../../api/views.ts";
 import { askedWords } from "../../../framing/asked-words.ts";
@@ -102,7 +102,7 @@ async function threadText(call: Call, args: ReadArgs): Promise<string> {
   }
   const { messages } = thread;
   const end = Math.max(0, messages.length - skip);
-  const render = (each: ThreadMessage) => threadWords(frame, each, "body");
+  const render = (each: HeldMessage) => threadWords(frame, each, "body");
   const shown = lastFitting(messages.slice(0, end), render, LIST_TOKENS);
   const older = end - shown.length;
   return [
@@ -130,7 +130,7 @@ function headOf({
 }
 
 /** The message that is asked for: `thread` has found it by that id. */
-function named({ messages }: ThreadView, id: string): ThreadMessage {
+function named({ messages }: ThreadView, id: string): HeldMessage {
   const found = messages.find(({ _meta }) => _meta.id.startsWith(id.toLowerCase()));
   if (found === undefined) throw new DeaddropError("unknown_id", `no message is named ${id}`);
   return found;
@@ -143,7 +143,7 @@ async function searchText({ client, frame }: Call, args: ReadArgs): Promise<stri
     limit: Math.min(Math.max(1, limit), MAX_SEARCH_LIMIT),
     ...(cursor === undefined ? {} : { before: cursor }),
   });
-  const render = (each: ThreadMessage) => threadWords(frame, each, "summary");
+  const render = (each: HeldMessage) => threadWords(frame, each, "summary");
   const shown = lastFitting(page.messages, render, LIST_TOKENS);
   const left = page.messages.length - shown.length;
   return [

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { DecisionRecord, DecisionsView } from "../../../api/views.ts";
+import type { DecisionsView, DecisionView, DoubtfulEntry } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { tierNotes } from "../../../framing/message-text.ts";
@@ -31,7 +31,7 @@ function decisionsText(cli: Cli, view: DecisionsView, all: boolean, paint: Paint
   const parts = view.in_force.map((each) => recordText(each, "in force", "green", paint, nowMs));
   if (view.in_force.length === 0) parts.push("No decision is in force.");
   if (all) {
-    const others: [readonly Partial<DecisionRecord>[], string, Style][] = [
+    const others: [readonly Listed[], string, Style][] = [
       [view.pending, "not yet provable here", "yellow"],
       [view.unproved, "unproved: nobody is bound by it", "red"],
       [view.superseded, "superseded", "dim"],
@@ -46,8 +46,11 @@ function decisionsText(cli: Cli, view: DecisionsView, all: boolean, paint: Paint
   return parts.join("\n\n");
 }
 
+/** Of what is not proved any field may be missing. */
+type Listed = Partial<DecisionView> | DoubtfulEntry;
+
 function recordText(
-  record: Partial<DecisionRecord>,
+  record: Listed,
   word: string,
   style: Style,
   paint: Paint,

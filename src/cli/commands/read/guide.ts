@@ -8,7 +8,7 @@ import { guideText, type GuideSubject } from "../../agents/guide-text.ts";
 import { emit } from "../../output/output.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
 
-/** `deaddrop guide`: what an agent has to know. It works without a wire, too. Spec 4.4. */
+/** `deaddrop guide`: what an agent has to know. It works without a wire, too. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("guide")
     .description("All that an agent has to know to work with others here, on one page.")

@@ -27,7 +27,7 @@ interface Flags extends GlobalFlags {
 
 type Query = ViewArgs["inbox_page"];
 
-/** `deaddrop inbox`. With --json one object a line: `_meta` and the message. Spec 4.4. */
+/** `deaddrop inbox`. With --json one object a line: `_meta` and the message. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("inbox")
     .description(

@@ -14,6 +14,7 @@ const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
   replaced: "dim",
   superseded: "dim",
   withdrawn: "dim",
+  disputed: "red",
   void: "red",
 };
 

@@ -26,6 +26,7 @@ const STYLE_BY_STATUS: Record<RequestStatus, Style> = {
   rejected: "red",
   cancelled: "dim",
   expired: "dim",
+  disputed: "red",
   void: "dim",
 };
 

@@ -6,7 +6,7 @@ import { emit, table, type Paint, type Style } from "../../output/output.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { waitingText } from "../../output/text.ts";
 import { when } from "../../../framing/when.ts";
-import type { WaitsFor } from "../../../protocol/receipts/sent-view.ts";
+import type { WaitsFor } from "../../../agent/answers/sent.ts";
 import { WAITS_FOR } from "../../sending/deliver.ts";
 import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
@@ -16,6 +16,7 @@ interface Flags extends GlobalFlags {
 
 const STYLE_BY_STATE: Record<ReceiptStage, Style> = {
   stored: "dim",
+  published: "dim",
   delivered: "cyan",
   read: "green",
   answered: "green",
@@ -25,7 +26,9 @@ const STYLE_BY_STATE: Record<ReceiptStage, Style> = {
 /** `deaddrop sent`: what you sent, and what is proved of it. Spec 3.2. */
 export function command(cli: Cli): Command {
   return new Command("sent")
-    .description("Lists your messages with their receipts: stored, delivered, read, answered.")
+    .description(
+      "Lists your messages with their receipts: stored, published, delivered,\nread, answered.",
+    )
     .option("--limit <n>", `at most so many (people see ${SHOWN_TO_PEOPLE}, --json all)`, count)
     .addHelpText("after", example("deaddrop sent --limit 5"))
     .action((flags: Flags) => run(cli, flags));

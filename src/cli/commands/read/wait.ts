@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { NewsView, WaitedFor } from "../../../api/views.ts";
 import { waitForNews, WITHOUT_DAEMON_MS } from "../../../client/wait-for-news.ts";
-import { WAITED_FOR } from "../../../protocol/receipts/awaited.ts";
+import { WAITED_FOR } from "../../../agent/answers/mail.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { seconds } from "../../sending/deliver.ts";
 import { example } from "../../output/example.ts";
@@ -13,7 +13,7 @@ interface Flags extends GlobalFlags {
   for: WaitedFor;
 }
 
-/** `deaddrop wait`: returns when there is something for the agent to do. Spec 4.4. */
+/** `deaddrop wait`: returns when there is something for the agent to do. Spec 8.6. */
 export function command(cli: Cli): Command {
   const awaited = new Option("--for <what>", "anything unread, urgent mail, or an answer you owe");
   return new Command("wait")

@@ -1,10 +1,9 @@
-import { basename, relative } from "node:path";
 import { Command, Option } from "commander";
 import type { ArchiveAnswer, ArchivedFile } from "../../../api/archive.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { compressSegments } from "../../../storage/archive/compress.ts";
-import { StorageError } from "../../../storage/disk/disk.ts";
-import { ownLogs } from "../../../wire/layout.ts";
+import { compressArchive, type CompressedFile } from "../../../carriers/archive-year.ts";
+import { makeWireLayout } from "../../../carriers/folder.ts";
+import { knownMembership } from "../../../agent/config/known-handles.ts";
 import { agentPlace } from "../../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
@@ -16,17 +15,12 @@ interface ArchiveFlags extends GlobalFlags {
   compress?: boolean;
 }
 
-/** A segment of the archive after `--compress`; paths are within the wire. */
-type CompressedRow =
-  | { readonly file: string; readonly before: number; readonly after: number }
-  | { readonly file: string; readonly problem: string; readonly hint: string };
-
-/** `deaddrop archive`: closed years out of the way, nothing lost. Spec 3.10. */
+/** `deaddrop archive`: closed years out of the way, nothing lost. Spec 1.10. */
 export function command(cli: Cli): Command {
   return new Command("archive")
     .description(
       "Moves your logs and the wire's shared files into archive/YEAR, those that begin in that year\n" +
-        "or before. Nothing is lost: every line stays readable, and line numbers go on. The daemon does\n" +
+        "or before. Nothing is lost: every line stays readable. The daemon does\n" +
         "it by itself at the turn of the year.",
     )
     .addOption(
@@ -57,32 +51,17 @@ async function run(cli: Cli, flags: ArchiveFlags): Promise<void> {
   if (failed) cli.exitCode = 6;
 }
 
-/** Segments are closed: that needs no daemon and no lock of our identity. */
-function compressAll(cli: Cli, flags: ArchiveFlags): CompressedRow[] {
+/** Archived parts are closed: that needs no daemon and no lock of our identity. */
+function compressAll(cli: Cli, flags: ArchiveFlags): CompressedFile[] {
   const { host, place } = agentPlace(cli, flags);
-  const { folder, archive, decisions, incidents } = place.wire;
-  const names = [
-    ...ownLogs(place.layout, place.handle).map(({ name }) => name),
-    ...[decisions, incidents].map((path) => basename(path, ".jsonl")),
-  ];
-  return names.flatMap((name) => {
-    const rows: CompressedRow[] = [];
-    try {
-      for (const { path, before, after } of compressSegments(host.disk, archive, name)) {
-        rows.push({ file: relative(folder, path), before, after });
-      }
-    } catch (error) {
-      // One that belongs to another user, or is locked, stops no other.
-      if (!(error instanceof StorageError)) throw error;
-      rows.push({ file: name, problem: error.message, hint: error.hint });
-    }
-    return rows;
-  });
+  const { handle, wire } = place;
+  const layout = makeWireLayout(knownMembership(host.disk, place));
+  return compressArchive(host.disk, { wireDir: wire.folder, handle, layout });
 }
 
 function text(
   { year, files }: ArchiveAnswer,
-  compressed: readonly CompressedRow[],
+  compressed: readonly CompressedFile[],
   isCompressing: boolean,
   paint: Paint,
 ): string {

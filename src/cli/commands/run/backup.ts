@@ -6,7 +6,7 @@ import { newMachine, sharedThrough } from "../../../setup/backup/new-machine.ts"
 import { seal } from "../../../setup/backup/sealed-file.ts";
 import { serialiseBackup } from "../../../storage/private/backup-file.ts";
 import { StorageError, type Disk } from "../../../storage/disk/disk.ts";
-import { agentPlace, haveHeadsSaved } from "../../agent-place.ts";
+import { agentPlace } from "../../agent-place.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
@@ -17,7 +17,7 @@ interface BackupFlags extends GlobalFlags, PassphraseFlags {
   force?: boolean;
 }
 
-/** `deaddrop backup`: all that cannot be made again of one agent on one wire, encrypted. Spec 4.4. */
+/** `deaddrop backup`: all that cannot be made again of one agent on one wire, encrypted. Spec 8.6. */
 export function command(cli: Cli): Command {
   return addPassphrase(new Command("backup"))
     .description(
@@ -38,7 +38,6 @@ async function run(cli: Cli, named: string, flags: BackupFlags): Promise<void> {
   const file = resolve(cli.cwd, named);
   refuseTarget(disk, file, place.paths.wireDir, flags.force === true);
   const passphrase = await readPassphrase(cli, disk, flags, true);
-  await haveHeadsSaved(place.paths);
   const { wireId } = place.config;
   const remote = sharedThrough(host, place.paths.wireKey);
   const about = { wireId, nowMs: cli.clock.nowMs(), remote };

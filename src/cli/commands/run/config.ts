@@ -4,7 +4,7 @@ import { addConsent } from "../../input/consent-flags.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 
-/** `deaddrop config`: what the operator has chosen, and what the wire asks for. Spec 1.1, 4.4. */
+/** `deaddrop config`: what the operator has chosen, and what the wire asks for. Spec 1.1, 8.6. */
 export function command(cli: Cli): Command {
   const config = new Command("config").description(
     "Settings of this agent, and the wire's policy as you have accepted it. docs/settings.md\n" +
@@ -30,7 +30,7 @@ export function command(cli: Cli): Command {
     .description("change one setting; a running daemon takes it at once")
     .argument("<key>")
     .argument("<value>")
-    .addHelpText("after", example("deaddrop config set inbox.include_heartbeats true"))
+    .addHelpText("after", example("deaddrop config set guard.strict true"))
     .action(async (key: string, value: string, _own: unknown, self: Command) => {
       const { set } = await import("../../config/settings.ts");
       await set(cli, key, value, self.optsWithGlobals<GlobalFlags>());
@@ -52,7 +52,6 @@ export function command(cli: Cli): Command {
     });
   addConsent(config.command("accept"))
     .description("agree to the wire's config.json and tiers.json as they are now (operator)")
-    .option("--member-left <handle>", "a member that is dead, or whose key was stolen, has left")
     .addHelpText("after", example("deaddrop config accept"))
     .action(async (_own: unknown, self: Command) => {
       const { accept } = await import("../../config/accept.ts");

@@ -55,9 +55,10 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     // The log of a daemon on a terminal has peers' words in it too. Spec 8.2.
     toTerminal: rowBreaker(() => cli.stdout.columns, cli.env),
     cards: {
-      look: (place) => lookOfContact(setupHost(cli.env, cli.clock.nowMs()), place),
-      meet: (place) => {
-        const contact = meetPeers(setupHost(cli.env, cli.clock.nowMs()), place);
+      look: (place, handles) =>
+        lookOfContact(setupHost(cli.env, cli.clock.nowMs()), place, handles),
+      meet: (place, handles) => {
+        const contact = meetPeers(setupHost(cli.env, cli.clock.nowMs()), place, { handles });
         return { pinned: contact.pinned, restarted: restartsOf(contact) };
       },
     },

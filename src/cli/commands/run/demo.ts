@@ -11,7 +11,7 @@ import { painter } from "../../output/output.ts";
 /** The whole demo ends within this, one way or the other. */
 const LIMIT_MS = 600_000;
 
-/** `deaddrop demo`: two agents and two daemons on this machine, for real. Spec 4.3. */
+/** `deaddrop demo`: two agents and two daemons on this machine, for real. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("demo")
     .description(
@@ -51,10 +51,10 @@ export async function run(cli: Cli): Promise<void> {
 function farewell(stage: Stage, say: (line: string) => void): void {
   say("");
   say("Nothing is left running. To look around:");
-  say(`   ${stage.wireDir}   the wire: logs, decisions.jsonl, incident_log.jsonl, PROTOCOL.md`);
   say(
-    `   ${join(stage.root, "home")}   what each agent keeps to itself: key, pins, inbox, journal`,
+    `   ${stage.wireDir}   the wire: signed lines, decisions.jsonl, incident_log.jsonl, PROTOCOL.md`,
   );
+  say(`   ${join(stage.root, "home")}   what each agent keeps to itself: key, pins, inbox, store`);
   say(`   ${join(stage.root, "logs")}   what the daemons logged`);
   say(`   rm -r ${stage.root}   when you have seen enough`);
   say("To begin for real: deaddrop init --me <handle> --peer <handle>");

@@ -3,9 +3,8 @@ import { DeaddropError } from "../../../api/errors.ts";
 import { loadPlace, type AgentConfig } from "../../../agent/config/agent-config.ts";
 import { V30_NOTE } from "../../../trust/policy/config.ts";
 import { pendingPolicy } from "../../../agent/config/pending-policy.ts";
-import type { GrowthView } from "../../../api/growth.ts";
-import { growthOf } from "../../../agent/views/growth.ts";
-import { pendingTrouble } from "../../../agent/views/troubles.ts";
+import type { GrowthView } from "../../../agent/answers/growth.ts";
+import { pendingTrouble } from "../../../agent/answers/troubles.ts";
 import {
   checkDaemon,
   checkDomains,
@@ -14,6 +13,7 @@ import {
   checkPeers,
   checkPolicy,
   checkUnowned,
+  growthOf,
 } from "../../../setup/checks/agent-checks.ts";
 import { checkFolder } from "../../../setup/checks/folder-checks.ts";
 import {
@@ -28,12 +28,11 @@ import {
   warning,
   type Finding,
 } from "../../../setup/checks/host-checks.ts";
-import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { checkTransport } from "../../../setup/checks/transport-checks.ts";
+import { knownMembership } from "../../../agent/config/known-handles.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import type { Disk } from "../../../storage/disk/disk.ts";
-import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
-import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
+import { readTransportSettings, transportPaths } from "../../../carriers/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { toolTroubles } from "../../../agents/integrate/tools/all-tools.ts";
 import { unjoinedWorktree } from "../../../agents/integrate/worktrees.ts";
@@ -50,7 +49,7 @@ import { troubleFinding } from "../../live/trouble-text.ts";
 
 /**
  * `deaddrop doctor`: every precondition, what is wrong now, and what to do about it. Exits 0 only when
- * nothing is wrong now; a warning is none of that. Spec 4.4.
+ * nothing is wrong now; a warning is none of that. Spec 8.6.
  */
 export function command(cli: Cli): Command {
   return new Command("doctor")
@@ -115,12 +114,10 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
   const loaded = checking("agent", () => {
     const handle = findHandle(cli, flags);
     place = loadPlace(disk, places, { wireDir: folder, handle, peers: flags.peer });
-    const { config, layout, paths } = place;
+    const { config, paths } = place;
+    const { members } = knownMembership(disk, place);
     return [
-      ok(
-        "wire",
-        `${folder}, ${config.protocolVersion}, ${config.layout}: ${layout.roster.join(", ")}`,
-      ),
+      ok("wire", `${folder}, ${config.protocolVersion}: ${[...members.keys()].join(", ")}`),
       ...(config.protocolVersion === "v3.0" ? [ok("v3.0", V30_NOTE)] : []),
       ok("agent", `${handle}, private folder ${paths.configDir}`),
     ];
@@ -137,8 +134,7 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
 
 function placeFindings(cli: Cli, host: SetupHost, place: AgentConfig): readonly Finding[] {
   const { env } = cli;
-  const { nowMs } = host;
-  const disk = wholeLogs(host.disk, place.wire.folder);
+  const { disk, nowMs } = host;
   return [
     ...checking("folder", () => checkFolder(disk, place)),
     ...checking("key", () => checkKey(disk, place, nowMs)),
@@ -152,7 +148,6 @@ function placeFindings(cli: Cli, host: SetupHost, place: AgentConfig): readonly 
     ...checking("domains", () => checkDomains(place, cli.cwd)),
     ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
-    ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
     ...checking("transport", () => transportFindings(host, place, env)),

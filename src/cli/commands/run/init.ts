@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { basename, dirname, join, resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
 import { agentsFileSteps } from "../../../setup/agents-file.ts";
@@ -12,7 +12,7 @@ import type { SetupReport } from "../../../setup/report.ts";
 import { runSteps, type StepReport } from "../../../setup/steps.ts";
 import { requireWireHere, type Cli } from "../../context.ts";
 import { remoteToUse, type GithubFlags } from "../../transport/github-remote.ts";
-import { remoteToFill, shareThrough } from "../../transport/sharing-by-remote.ts";
+import { claimRemote, remoteToFill, shareThrough } from "../../transport/sharing-by-remote.ts";
 import { example } from "../../output/example.ts";
 import { groupFor } from "../../input/group-question.ts";
 import { emit } from "../../output/output.ts";
@@ -31,13 +31,12 @@ import {
 import { shellWord } from "../../../wire/quote.ts";
 
 export interface Flags extends PartyFlags, AcceptFlags, GithubFlags {
-  layout?: "pairwise" | "outbox";
   group?: string;
   localPair?: boolean;
   agentsMd?: boolean;
 }
 
-/** `deaddrop init`: makes a wire. Spec 4.3. */
+/** `deaddrop init`: makes a wire. Spec 8.6. */
 export function command(cli: Cli): Command {
   const init = new Command("init")
     .description(
@@ -45,12 +44,6 @@ export function command(cli: Cli): Command {
         "Running it again is safe: what is there stays as it is.",
     )
     .option("--wire <folder>", "the folder to make (default: _coordination here)")
-    .addOption(
-      new Option("--layout <layout>", "one log for each pair, or one for each agent").choices([
-        "pairwise",
-        "outbox",
-      ]),
-    )
     .option("--group <group>", "let agents that are users of one group share it, a log each")
     .option("--remote <url>", "share it with other machines through this git repository")
     .option("--branch <name>", "the branch in it (default: the repository's own)")
@@ -92,7 +85,6 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const request: Omit<InitRequest, "handles"> = {
     wireDir,
     peers,
-    layout: flags.layout,
     group: await groupFor(cli, flags, host, wireDir),
     track: flags.track,
     dryRun: flags.dryRun,
@@ -104,10 +96,11 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const keys = peerKeys(cli, flags, peers);
   const { url: remote, would } = remoteToUse(cli, host, flags, { wireDir, handle });
   const through = { ...(remote === undefined ? {} : { remote }), ...branchOf(flags) };
-  const looked = await remoteToFill(cli, host, through, wireDir);
+  const looked = await remoteToFill(cli, host, through, { wireDir, handle });
   const made = [...initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees)];
   const [own] = made;
   if (looked !== undefined && own !== undefined) {
+    if (!own.dry_run) await claimRemote(looked, wireDir);
     made[0] = await shareThrough(cli, host, looked, own);
   }
   if (would !== undefined && own !== undefined) {
@@ -229,8 +222,8 @@ export function policySection(report: SetupReport): Section {
 }
 
 /** What a new wire of the same agents has. */
-function defaultPolicy({ wire_id: id, layout, roster }: SetupReport): readonly string[] {
-  const config = Buffer.from(newConfigText(id ?? "0".repeat(16), layout, roster));
+function defaultPolicy({ wire_id: id, roster }: SetupReport): readonly string[] {
+  const config = Buffer.from(newConfigText(id ?? "0".repeat(16), roster));
   return shownPolicy({ config, tiers: Buffer.from(shippedTiersText()) });
 }
 
@@ -239,7 +232,7 @@ export function runSection(at: SetupReport): Section {
   return ["Run your daemon", daemonCommand(at)];
 }
 
-/** How the first word is said, and where the peer's first answer shows. Spec 4.3. */
+/** How the first word is said, and where the peer's first answer shows. Spec 8.6. */
 export function helloSection({ wire_dir: wireDir, handle, peers }: SetupReport): Section {
   const to = peers.slice(0, 1).flatMap((peer) => ["--to", peer.handle]);
   return [

@@ -33,7 +33,7 @@ export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
   newKey?: boolean;
 }
 
-/** `deaddrop join`: takes an agent onto a wire that is there. Spec 4.3. */
+/** `deaddrop join`: takes an agent onto a wire that is there. Spec 8.6. */
 export function command(cli: Cli): Command {
   const join = new Command("join")
     .description(

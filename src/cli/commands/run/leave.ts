@@ -8,8 +8,8 @@ import { example } from "../../output/example.ts";
 export function command(cli: Cli): Command {
   return addConsent(new Command("leave"))
     .description(
-      "Takes this agent out of the wire: its service ends, it writes its last line, and it sends nothing\n" +
-        "more. What was agreed with it stays; keys and logs stay, too. A member can let it come back.",
+      "Takes this agent out of the wire: it says so, nobody asks it anything more, and its service ends.\n" +
+        "What was agreed with it stays; keys and logs stay, too. A member can let it come back.",
     )
     .addHelpText("after", example("deaddrop leave --as mason"))
     .action(async (flags: GlobalFlags & ConsentFlags) => {

@@ -28,7 +28,7 @@ interface RestoreFlags extends GlobalFlags, ConsentFlags, PassphraseFlags {
 /** The encryption adds a header and a tag for every 64 KiB. */
 const MAX_SEALED_BYTES = MAX_DOCUMENT_BYTES + 1024 * 1024;
 
-/** `deaddrop restore`: puts a backup back, on the same or a new machine. Spec 2.1, 4.4. */
+/** `deaddrop restore`: puts a backup back, on the same or a new machine. Spec 2.1, 8.6. */
 export function command(cli: Cli): Command {
   return addConsent(addPassphrase(new Command("restore")))
     .description(
@@ -51,14 +51,14 @@ async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> 
   const backup = await openBackup(cli, host, file, flags);
   requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);
   if (wireDir === undefined) throw noWire(file, backup, missing);
-  const request = { wireDir, peers: flags.peer };
+  const request = { wireDir };
   const agreed = {
     acceptOlder: flags.acceptOlder === true,
     replaceKey: flags.replaceKey === true,
   };
   const planned = checkRestore(host, backup, request, agreed);
   await consent(cli, host, planned, backup, flags);
-  const { paths, steps, notes, older, replaced } = restore(host, backup, request, agreed);
+  const { paths, steps, older, replaced } = restore(host, backup, request, agreed);
   const kept = replaced.map(({ keptAs }) => keptAs);
   const written = steps.flatMap((step) => (step.do === "write" ? [step.path] : []));
   const report = {
@@ -69,7 +69,6 @@ async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> 
     went_back: older,
     kept_keys: kept,
     written,
-    notes,
   };
   emit(cli, flags, report, (paint) =>
     [
@@ -77,7 +76,7 @@ async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> 
         ? `${paint("bold", backup.handle)}: everything is as the backup has it already`
         : `${paint("bold", backup.handle)} is restored as of ${backup.madeAt}: ${written.length} files`,
       ...kept.map((path) => `the key that was here is kept as ${path}`),
-      ...notes.map((note) => `${paint("yellow", "look at")} ${sanitise(note)}`),
+      `nothing is signed before you have said that this key is used nowhere else: deaddrop reclaim --wire ${paths.wireDir} --as ${backup.handle}`,
       ...shareAgain(host, backup, paths.wireDir),
       `next: deaddrop doctor --wire ${paths.wireDir} --as ${backup.handle}`,
     ].join("\n"),
@@ -156,7 +155,7 @@ async function consent(
   const back = [
     "What is here is newer than the backup:",
     ...shownReasons(plan),
-    "Newer heads, stopped keys, blocked and held peers stay as they are; nobody is believed further",
+    "Stopped keys, blocked and held peers stay as they are; nobody is believed further",
     "than both say. Policy, settings and the rest become as they were.",
   ];
   const keys = replaced.flatMap(({ here, backup: other, keptAs }) => [

@@ -49,7 +49,7 @@ const ACTIONS = [
   ["restart", "stop and start it, also one that no longer answers"],
 ] as const;
 
-/** `deaddrop service`: the daemon as a service of systemd or launchd. Spec 4.3. */
+/** `deaddrop service`: the daemon as a service of systemd or launchd. Spec 8.6. */
 export function command(cli: Cli): Command {
   const service = new Command("service").description(
     "Runs the daemon of one agent on one wire as a service of your user: systemd on Linux,\n" +

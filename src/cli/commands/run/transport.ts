@@ -2,14 +2,14 @@ import { Command, Option } from "commander";
 import { loadPlace } from "../../../agent/config/agent-config.ts";
 import type { TransportView } from "../../../api/transport.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { filesText, heldText } from "../../output/transport-text.ts";
+import { filesText } from "../../output/transport-text.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
 import { when } from "../../../framing/when.ts";
 import { setupHost } from "../../../setup/host.ts";
 import { givenRemote, lookAtRemote } from "../../../setup/transport/look-at-remote.ts";
 import { presentSettings } from "../../../setup/transport/set-up-transport.ts";
 import { movePin } from "../../../setup/transport/move-remote.ts";
-import { transportPaths } from "../../../transport/transport-settings.ts";
+import { transportPaths } from "../../../carriers/transport-settings.ts";
 import { confirmOperator } from "../../input/confirm.ts";
 import { findHandle, findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
@@ -109,12 +109,8 @@ function statusText({ remote, branch, health }: StatusRow, nowMs: number, paint:
     ["copies", health.is_mover ? "written by this daemon" : "written by another daemon here"],
   ];
   const { problem } = health;
-  const trouble = [
-    ...heldText(health.held_logs).map((text) => paint("red", text)),
-    ...(problem === null
-      ? []
-      : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`]),
-  ];
+  const trouble =
+    problem === null ? [] : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`];
   return [
     head,
     table(
@@ -172,7 +168,7 @@ async function switchTo(cli: Cli, to: string, flags: SwitchFlags): Promise<void>
   const { wireId } = place.config;
   await exchange(cli, host, {
     ...{ wire_dir: wireDir, handle: place.handle, wire_id: wireId ?? null },
-    roster: place.layout.roster,
+    roster: [...place.pinned.roster.keys()],
   });
   emit(cli, flags, { ok: true, transport: to }, () =>
     to === "git" ? "Switched; `deaddrop transport status` shows how it does." : "Switched.",

@@ -13,7 +13,7 @@ interface Flags extends GlobalFlags {
   forget?: boolean;
 }
 
-/** `deaddrop as`: which identity the commands of this folder use. Spec 4.4. */
+/** `deaddrop as`: which identity the commands of this folder use. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("as")
     .description(

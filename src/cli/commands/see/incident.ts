@@ -1,10 +1,8 @@
 import { Command, Option } from "commander";
-import type { Client } from "../../../api/client.ts";
 import type { IncidentView } from "../../../api/views.ts";
 import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
 import { incidentNamed, MESSAGE_ID } from "../../../sending/naming/parent.ts";
-import { MAX_INCIDENTS } from "../../../protocol/incidents/incident-state.ts";
-import { NOTICES_READ } from "../../../protocol/notices.ts";
+import { INCIDENTS_TOLD } from "../../../agent/mark-read.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags } from "../../input/words.ts";
@@ -109,7 +107,6 @@ function listCommand(cli: Cli): Command {
       const wanted = ({ status }: IncidentView) => flags.all === true || status !== "resolved";
       await withClient(cli, flags, async (client) => {
         const listed = await client.view("incidents");
-        if (listed.length >= MAX_INCIDENTS) await tellForgotten(cli, client);
         if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
         const incidents = listed.filter(wanted);
         const rows = incidents.map((each) => incidentRow(each, cli.clock.nowMs(), client.handle));
@@ -118,17 +115,6 @@ function listCommand(cli: Cli): Command {
         );
       });
     });
-}
-
-/** A list that leaves something out says so, beside its JSON too. */
-async function tellForgotten(cli: Cli, client: Client): Promise<void> {
-  const { incidents_forgotten: older = 0 } = await client.view("stats");
-  if (older === 0) return;
-  const those = older === 1 ? "1 older incident is" : `${older} older incidents are`;
-  cli.stderr.write(
-    `deaddrop: ${those} not listed: only the newest ${MAX_INCIDENTS} of each log are tracked\n` +
-      "  the messages are kept: deaddrop inbox --from <handle> --json, deaddrop sent --json\n",
-  );
 }
 
 function noticesCommand(cli: Cli): Command {
@@ -143,7 +129,7 @@ function noticesCommand(cli: Cli): Command {
       const flags: GlobalFlags & { markRead?: boolean } = self.optsWithGlobals();
       const notices = await withClient(cli, flags, async (client) => {
         const listed = await client.view("notices");
-        if (flags.markRead === true) await client.ask("read", { ids: [NOTICES_READ] });
+        if (flags.markRead === true) await client.ask("read", { ids: [INCIDENTS_TOLD] });
         return listed;
       });
       const rows = notices.map((each) => noticeRow(each, cli.clock.nowMs()));

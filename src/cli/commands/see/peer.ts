@@ -3,6 +3,7 @@ import type { ConsentFlags } from "../../input/confirm.ts";
 import { addConsent } from "../../input/consent-flags.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
+import type { ResetFlags } from "../../peer/reset.ts";
 import type { Unchained } from "../../peer/unchained.ts";
 
 /** `deaddrop peer`: what of a peer is held back, and the operator's decision about it. Spec 1.6. */
@@ -23,10 +24,14 @@ export function command(cli: Cli): Command {
   addConsent(peer.command("reset"))
     .description("take a peer's lines again after a hold")
     .argument("<peer>", "whose")
+    .option(
+      "--follow <line>",
+      "of a fork the branch of this line, by its event id (default: the one that was taken in first)",
+    )
     .addHelpText("after", example('deaddrop peer reset scribe --yes --reason "put back by phone"'))
     .action(async (handle: string, _flags: unknown, reset: Command) => {
       const { run } = await import("../../peer/reset.ts");
-      await run(cli, handle, reset.optsWithGlobals<GlobalFlags & ConsentFlags>());
+      await run(cli, handle, reset.optsWithGlobals<ResetFlags>());
     });
   addConsent(peer.command("unchained"))
     .description("take lines of a peer that are outside its chain, or refuse them")

@@ -5,7 +5,7 @@ import { example } from "../../output/example.ts";
 import { growthText } from "../../live/growth-text.ts";
 import { emit, table, type Paint } from "../../output/output.ts";
 
-/** `deaddrop stats`: the record of a wire. Spec 4.4. */
+/** `deaddrop stats`: the record of a wire. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("stats")
     .description("Counts what happened on this wire: messages, decisions, incidents.")
@@ -18,10 +18,8 @@ export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   emit(cli, flags, stats, (paint) => statsText(stats, paint));
 }
 
-function incidentsText(stats: StatsView): string {
-  const { incidents, incidents_acked_in_time: inTime, incidents_forgotten: older = 0 } = stats;
-  const newest = older === 0 ? "" : ` of the newest ${incidents - older}`;
-  return `${incidents}, acked in time ${inTime}${newest}`;
+function incidentsText({ incidents, incidents_acked_in_time: inTime }: StatsView): string {
+  return `${incidents}, acked in time ${inTime}`;
 }
 
 function statsText(stats: StatsView, paint: Paint): string {

@@ -29,7 +29,7 @@ interface SetFlags extends GlobalFlags {
   headsDown?: boolean;
 }
 
-/** `deaddrop status`, which bare `deaddrop` is too: one screen. `status set`: 3.1. Spec 4.4. */
+/** `deaddrop status`, which bare `deaddrop` is too: one screen. `status set`: 3.1. Spec 8.6. */
 export function command(cli: Cli): Command {
   const status = new Command("status")
     .description("Everything on one screen: who, where, peers, unread, owed, incidents, what next.")
@@ -64,7 +64,7 @@ export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   emit(cli, flags, view, (paint) => statusText(cli, view, paint));
 }
 
-/** `status --check`, for scripts and for people who look in the morning. Spec 4.4. */
+/** `status --check`, for scripts and for people who look in the morning. Spec 8.6. */
 async function check(cli: Cli, flags: GlobalFlags): Promise<void> {
   const troubles = await liveTroubles(cli, flags);
   emit(cli, flags, { ok: troubles.length === 0, troubles }, (paint) =>
@@ -191,7 +191,7 @@ function parkedText({ parked }: StatusView, paint: Paint, nowMs: number): string
 }
 
 /** Where several authors have unread messages: one who writes very much hides no other. */
-function unreadFromText({ unread_from: from = [] }: StatusView): string {
+function unreadFromText({ unread_from: from }: StatusView): string {
   if (from.length < 2) return "";
   return ` (${from.map(({ handle, count }) => `${count} of ${handle}`).join(", ")})`;
 }

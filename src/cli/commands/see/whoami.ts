@@ -23,7 +23,6 @@ function whoamiText(cli: Cli, view: WhoamiView, paint: Paint): string {
     ["key", view.key_id],
     ["wire", view.wire_dir],
     ["wire id", view.wire_id ?? "none"],
-    ["layout", view.layout],
     ["roster", view.roster.join(", ")],
     ["daemon", daemonText(view)],
     ["inbox", view.inbox_path],

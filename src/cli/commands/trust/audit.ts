@@ -1,10 +1,14 @@
 import { Command } from "commander";
-import { runAudit, type AuditReport } from "../../../audit/audit.ts";
-import type { Violation } from "../../../audit/report.ts";
+import {
+  auditReport,
+  type Audited,
+  type AuditReport,
+  type Violation,
+} from "../../../agent/answers/audit.ts";
+import type { Core } from "../../../agent/core.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
+import { openAudit, type AuditFlags } from "../../audit/plans.ts";
 import type { Cli } from "../../context.ts";
-import { verifyAll } from "../../../workers/check-pool.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { moment } from "../../../framing/when.ts";
@@ -19,14 +23,17 @@ export interface Flags extends AuditFlags {
 /** Violations that are listed for a person; `--json` has all of them. */
 const SHOWN_VIOLATIONS = 50;
 
-/** `deaddrop audit`: everything again, from the logs alone. Spec 4.4. */
+/** `deaddrop audit`: everything again, from the lines. Spec 4.10. */
 export function command(cli: Cli): Command {
   return new Command("audit")
     .description(
-      "Derives messages, threads, decisions and incidents again from the logs alone, and checks\n" +
-        "lines, signatures, chains and recorded decisions. Exits 1 when anything is violated.",
+      "Derives decisions, members and records again from the lines, and compares them with\n" +
+        "decisions.jsonl. Reads your store, else the files of the wire. Exits 1 when anything is violated.",
     )
-    .argument("[files...]", "logs to read (default: all logs of the wire)")
+    .argument(
+      "[files...]",
+      "files of lines to read (default: your store, else all files of the wire)",
+    )
     .option("--violations", "print the violations alone")
     .option("--trust <file>", "believe the keys of this trust file (default: your pins)")
     .option("--key <key-id>", "list what this key has signed, believed or not, and exit 0")
@@ -45,7 +52,7 @@ export function command(cli: Cli): Command {
     .action(async (files: string[], { key, since, ...flags }: Flags) => {
       if (key !== undefined) {
         const { run: runKey } = await import("../../audit/key.ts");
-        runKey(cli, files, { keyId: key, since }, flags);
+        await runKey(cli, files, { keyId: key, since }, flags);
         return;
       }
       if (since !== undefined) {
@@ -58,13 +65,22 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, files: readonly string[], flags: Flags): Promise<void> {
-  const report = await runAudit(auditPlan(cli, files, flags), verifyAll);
+  const { core, by } = await openAudit(cli, files, flags);
+  const report = reportOf(core, by);
   const { violations } = report;
   const width = cli.stdout.columns;
   if (flags.violations === true) {
     emit(cli, flags, { violations }, (paint) => violationsText(violations, paint, width));
   } else emit(cli, flags, report, (paint) => auditText(report, paint, width));
   if (report.violations.length > 0) cli.exitCode = 1;
+}
+
+function reportOf(core: Core, by: Audited): AuditReport {
+  try {
+    return auditReport(core, by);
+  } finally {
+    core.close();
+  }
 }
 
 function auditText(report: AuditReport, paint: Paint, width: number | undefined): string {
@@ -97,13 +113,10 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
     ]),
   );
   lines.push("", violationsText(violations, paint, width));
-  const { twins, torn, refused_then: refused } = report;
+  const { twins, torn } = report;
   if (twins.length > 0) lines.push(`decisions recorded twice, which count once: ${twins.length}`);
   if (torn.length > 0) {
     lines.push(`torn entries in decisions.jsonl, which count for nothing: ${torn.length}`);
-  }
-  if (refused.length > 0) {
-    lines.push(`lines refused when they came, before their key was pinned: ${refused.length}`);
   }
   return lines.join("\n");
 }
@@ -118,13 +131,18 @@ function violationsText(
     .slice(0, SHOWN_VIOLATIONS)
     .map((each): Cell[] => [
       { text: each.rule, style: "red" },
-      { text: `${each.log ?? "decisions"}${each.line === null ? "" : `:${each.line}`}` },
+      { text: placeText(each) },
       { text: each.detail },
     ]);
   if (rows.length > 0) lines.push(table(rows, paint, width));
   const more = violations.length - SHOWN_VIOLATIONS;
   if (more > 0) lines.push(`and ${more} more (--json shows all)`);
   return lines.join("\n");
+}
+
+function placeText({ place, event_id: id }: Violation): string {
+  if (place !== null) return place[1] === null ? place[0] : `${place[0]} ${place[1]}`;
+  return id === null ? "-" : shortId(id);
 }
 
 function counted(count: number, what: string): string {

@@ -7,7 +7,7 @@ import { inputLines } from "../../input/input-lines.ts";
 import { writeExact } from "../../output/output.ts";
 import { safeJson } from "../../../framing/sanitise.ts";
 
-/** `deaddrop canonical`: a fixed machine interface of spec 4.4. */
+/** `deaddrop canonical`: a fixed machine interface of spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("canonical")
     .summary("print the canonical bytes and the event id of JSON texts")

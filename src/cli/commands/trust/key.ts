@@ -148,7 +148,7 @@ function askable({ place, peers }: AgentPlace, without: readonly string[]): stri
   });
 }
 
-/** One proposal for each log of ours in which none about that key is open or settled. */
+/** A proposal to all who are asked, unless one to the same is open or approved. */
 function requests(
   { place }: AgentPlace,
   asked: readonly string[],
@@ -159,22 +159,23 @@ function requests(
   const open = keys.asked.filter(
     (each) => each.key_id === keyId && ["open", "ratified"].includes(each.status),
   );
-  const groups = place.layout.kind === "outbox" ? [asked] : asked.map((handle) => [handle]);
-  return groups
-    .filter((group) => !open.some(({ required }) => required.join() === group.join()))
-    .map((required) => ({
-      to: required,
+  if (open.some(({ required }) => required.toSorted().join() === asked.toSorted().join()))
+    return [];
+  return [
+    {
+      to: asked,
       type: "proposal",
       subject: `sign with ${keyId} from now on`,
       body: {
         action: "add_key",
         key_id: keyId,
         key,
-        required,
+        required: [...asked],
         decision: `${place.handle} signs with ${keyId}.`,
       },
       ackRequired: true,
-    }));
+    },
+  ];
 }
 
 function keysText(keys: KeysView, paint: Paint): string {

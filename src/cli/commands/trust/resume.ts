@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Client } from "../../../api/client.ts";
-import type { SafeMode } from "../../../api/views.ts";
+import type { SafeModeView } from "../../../api/views.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { agentPaths } from "../../../storage/paths.ts";
 import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
@@ -16,9 +16,7 @@ import { peersOf } from "../../../sending/naming/recipients.ts";
 import { deliver } from "../../sending/deliver.ts";
 import { shortId } from "../../../framing/short-id.ts";
 
-interface Flags extends GlobalFlags, ConsentFlags {
-  here?: boolean;
-}
+type Flags = GlobalFlags & ConsentFlags;
 
 /** `deaddrop resume`: the operator ends safe mode, by a signed incident. Spec 3.5. */
 export function command(cli: Cli): Command {
@@ -28,7 +26,6 @@ export function command(cli: Cli): Command {
         "it, safe mode ends when the silent agent acks the incident or its author resolves it.\n" +
         "An operator's command: it needs a terminal, or --yes with --reason.",
     )
-    .option("--here", "for this agent alone, also when the incident is its own")
     .option("--reason <text>", "why it is safe to go on; it is signed and sent")
     .option("--yes", "do not ask (needs --reason)")
     .addHelpText("after", example('deaddrop resume --reason "scribe is back, by phone"'))
@@ -44,21 +41,21 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const reason = flags.reason;
   await withClient(cli, flags, async (client) => {
     const mode = await activeSafeMode(client);
-    const here = flags.here === true || mode.author !== client.handle;
+    const here = mode.author !== client.handle;
     const incident = await parentOf(client, mode.incident_id);
     await consent(cli, flags, client, { mode, here, incident });
     const draft = {
       to: await peersOf(client),
       type: "incident",
       subject: answerSubject(here ? "resumed here" : "resumed", incident),
-      body: { [here ? "resumes_here" : "resumes"]: mode.escalation_id, reason },
+      body: { resumes: [...mode.escalations], reason },
       correlationId: incident.correlation_id,
     };
     await deliver(cli, flags, client, { draft, answers: incident });
   });
 }
 
-async function activeSafeMode(client: Client): Promise<SafeMode> {
+async function activeSafeMode(client: Client): Promise<SafeModeView> {
   const mode = await client.view("safe_mode");
   if (mode === null || !mode.active) {
     throw new DeaddropError("refused", "there is no safe mode to end");
@@ -74,13 +71,13 @@ async function consent(
     mode,
     here,
     incident,
-  }: { readonly mode: SafeMode; readonly here: boolean; readonly incident: Parent },
+  }: { readonly mode: SafeModeView; readonly here: boolean; readonly incident: Parent },
 ): Promise<void> {
   const { wire } = await client.view("whoami");
   const { wireDir, handle } = client;
   const paths = agentPaths(placesOf(cli.env), { wireDir, wireKey: wire, handle });
   const action = {
-    action: here ? "resume --here" : "resume",
+    action: "resume",
     target: mode.escalation_id,
     effect: [
       `${mode.of} did not ack incident ${shortId(mode.incident_id)} of ${mode.author}.`,

@@ -8,7 +8,7 @@ import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 
-/** `deaddrop sas`: the published digits of two keys, as peers without commitments show. Spec 4.4. */
+/** `deaddrop sas`: the published digits of two keys, as peers without commitments show. Spec 8.6. */
 export function command(cli: Cli): Command {
   return new Command("sas")
     .summary("six digits of two keys")

@@ -1,11 +1,11 @@
 import { Command, Option } from "commander";
 import { TIERS } from "../../../trust/tiers.ts";
-import type { ConsentFlags } from "../../input/confirm.ts";
 import { addConsent } from "../../input/consent-flags.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import type { ImportFlags } from "../../trust/import.ts";
 import type { PinFlags } from "../../trust/pin.ts";
+import type { RevokeFlags } from "../../trust/revoke.ts";
 import type { SasFlags } from "../../trust/sas.ts";
 import type { StandingChange, StandingFlags } from "../../trust/standing.ts";
 import type { VerifyFlags } from "../../trust/verify.ts";
@@ -113,10 +113,14 @@ function addRevoke(trust: Command, cli: Cli): void {
   addConsent(trust.command("revoke"))
     .description("stop a key at once, and hold its agent")
     .argument("<key-id>", "as trust list shows it")
+    .option(
+      "--last <line>",
+      "the last good line of its agent, by its event id (default: the last one that is here)",
+    )
     .addHelpText("after", example("deaddrop trust revoke scribe:1a2b3c4d"))
     .action(async (keyId: string, _flags: unknown, revoke: Command) => {
       const { run } = await import("../../trust/revoke.ts");
-      await run(cli, keyId, revoke.optsWithGlobals<GlobalFlags & ConsentFlags>());
+      await run(cli, keyId, revoke.optsWithGlobals<RevokeFlags>());
     });
 }
 

@@ -4,7 +4,7 @@ import { example } from "../../output/example.ts";
 import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
 import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 
-/** `deaddrop accept`: agrees to a proposal, or says yes to a request. Spec 3.4, 4.4. */
+/** `deaddrop accept`: agrees to a proposal, or says yes to a request. Spec 3.4, 8.6. */
 export function command(cli: Cli): Command {
   const accept = new Command("accept")
     .description(

@@ -8,7 +8,7 @@ interface Flags extends AnswerFlags {
   reject?: boolean;
 }
 
-/** `deaddrop ack`: seen and taken. Of a proposal it is agreement, as `accept` is. Spec 3.4, 4.4. */
+/** `deaddrop ack`: seen and taken. Of a proposal it is agreement, as `accept` is. Spec 3.4, 8.6. */
 export function command(cli: Cli): Command {
   const ack = new Command("ack")
     .description(

@@ -10,7 +10,7 @@ import { addProposalFlags, proposalOf, type ProposalFlags } from "../../sending/
 
 type Flags = ProposalFlags & WordFlags;
 
-/** `deaddrop propose`: asks for a decision. Spec 3.4, "Asking". */
+/** `deaddrop propose`: asks for a decision. Spec 3.4.1, "Asking". */
 export function command(cli: Cli): Command {
   const propose = new Command("propose").description(
     "Proposes a decision. Once every required party has agreed, decisions.jsonl records the words of\n" +

@@ -4,7 +4,7 @@ import { example } from "../../output/example.ts";
 import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
 import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 
-/** `deaddrop reject`: refuses a proposal, or says no to a request. Spec 3.4, 4.4. */
+/** `deaddrop reject`: refuses a proposal, or says no to a request. Spec 3.4, 8.6. */
 export function command(cli: Cli): Command {
   const reject = new Command("reject")
     .description("Refuses a proposal, which ends it, or says no to a request.")

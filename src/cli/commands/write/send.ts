@@ -12,7 +12,7 @@ export interface Flags extends SendFlags, WordFlags {
   state?: string;
 }
 
-/** `deaddrop send`: one message, of any type that an agent may write. Spec 4.4. */
+/** `deaddrop send`: one message, of any type that an agent may write. Spec 8.6. */
 export function command(cli: Cli): Command {
   const send = new Command("send").description(
     "Sends a message. The body is the argument, a file, or what is piped in.\n" +

@@ -1,0 +1,52 @@
+import { checkPaths, type CoveringDecision } from "../../protocol/claims/blocked-paths.ts";
+import type { ClaimMode } from "../../protocol/claims/claim-line.ts";
+import type { CheckView, ClaimForecast } from "../../protocol/claims/claim-shapes.ts";
+import {
+  claimsView as viewClaims,
+  forecastClaim,
+  type ClaimFacts,
+  type PlacedClaim,
+} from "../../protocol/claims/standing.ts";
+import type { Known } from "../duties/duty.ts";
+import { tierOf } from "./listed.ts";
+
+/** What claims are judged by now. Spec 3.7. */
+function claimFacts(known: Known): ClaimFacts {
+  const { history, members, place, store, world } = known;
+  return {
+    history,
+    live: store.claims.live(history, world.clock.wallMs()),
+    self: place.self,
+    members: new Set(members.keys()),
+    domains: place.domains,
+    tierOf: (handle) => tierOf(known, handle) ?? undefined,
+  };
+}
+
+/** The live claims, in the order in which they were taken in. */
+export function claimsView(known: Known): PlacedClaim[] {
+  return viewClaims(claimFacts(known));
+}
+
+/** What a claim of ours to all would meet now. */
+export function claimForecastView(
+  known: Known,
+  claim: { readonly paths: readonly string[]; readonly mode: ClaimMode },
+): ClaimForecast {
+  return forecastClaim(claimFacts(known), claim);
+}
+
+/**
+ * What our agent may edit of these paths, for `deaddrop check` and the guard's hooks. Spec 3.6.
+ *
+ * @param inForce proved decisions in force
+ */
+export function checkView(
+  known: Known,
+  { paths }: { readonly paths: readonly string[] },
+  inForce: readonly CoveringDecision[],
+): CheckView {
+  const facts = claimFacts(known);
+  const behind = [...facts.members].filter((handle) => known.knownMs(handle) === undefined);
+  return checkPaths({ ...facts, inForce, behind }, paths);
+}

@@ -1,0 +1,104 @@
+import { readBeat, type Beat } from "../../protocol/beats/beat.ts";
+import { presence, type Presence } from "../../protocol/beats/life.ts";
+import type { Tier } from "../../trust/tiers.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
+import { textField } from "../../protocol/body.ts";
+import type { JsonValue } from "../../wire/json/json.ts";
+import type { Known } from "../duties/duty.ts";
+import { isVerified, tierOf } from "./listed.ts";
+import { readHeld } from "./messages.ts";
+
+/** What is known of one peer: daemon alive and agent alive apart. Spec 3.1. */
+export interface PeerLife {
+  readonly handle: string;
+  /** Null: of no tier, or blocked. */
+  readonly trust_tier: Tier | null;
+  /** How far it trusts us, by its last announcement. Spec 2.3. */
+  readonly trusts_us: Tier | null;
+  /** The heartbeat tier that the peer named last, such as "T1_active". */
+  readonly heartbeat_tier: string | null;
+  readonly presence: Presence;
+  readonly state: string | null;
+  /** What its agent did last, in its own words; null: not said, or it is below VERIFIED. */
+  readonly last_action: string | null;
+  /** When we received its last sign of life: the daemon is alive. */
+  readonly last_seen_at: string | null;
+  /** When the agent itself last did something, as its beats say. */
+  readonly agent_last_seen: string | null;
+  readonly next_eta: string | null;
+  /** We take in no more of its lines until the operator decides. */
+  readonly held: boolean;
+  readonly inbox_unread_count: number | null;
+  /** Lines in its name that nothing has proved to be its own. */
+  readonly foreign_lines: number;
+  /** Lines of its chain whose own key is not pinned here: later ones prove them. */
+  readonly unpinned_lines: number;
+}
+
+/** `waits`: why lines of that peer do not move. */
+export type PeerView<Wait> = PeerLife & { readonly waits: readonly Wait[] };
+
+/** What others find out about a peer. */
+export interface PeerFacts<Wait> {
+  trustsUs(handle: string): Tier | null;
+  waits(handle: string): readonly Wait[];
+}
+
+/** Every other member, in the order of the roster. */
+export function peersView<Wait>(known: Known, facts: PeerFacts<Wait>): PeerView<Wait>[] {
+  const peers = [...known.members.keys()].filter((handle) => handle !== known.place.self);
+  return peers.map((handle) => ({ ...peerLife(known, handle, facts), waits: facts.waits(handle) }));
+}
+
+function peerLife(known: Known, handle: string, facts: PeerFacts<unknown>): PeerLife {
+  const { store, place, world } = known;
+  const believed = tierOf(known, handle);
+  const life = store.beats(place.self).life(handle);
+  const { body, beat } = latestBeat(known, handle) ?? {};
+  const isShown = isVerified(believed);
+  return {
+    handle,
+    trust_tier: believed,
+    trusts_us: facts.trustsUs(handle),
+    heartbeat_tier: shownTier(beat, isShown, Object.keys(place.tiers.cadencesMs)),
+    presence: presence(life, place.tiers, world.clock.wallMs()),
+    state: beat?.state ?? null,
+    last_action: isShown ? (beat?.lastAction ?? null) : null,
+    last_seen_at: life === undefined ? null : new Date(life.receivedMs).toISOString(),
+    agent_last_seen: instant(body, "agent_last_seen"),
+    next_eta: instant(body, "next_eta"),
+    held:
+      place.believed(handle).heldAfter !== undefined || store.chains.whole(handle).fork !== null,
+    inbox_unread_count: beat?.unread ?? null,
+    foreign_lines: store.chains.countUnproven(handle),
+    unpinned_lines: store.chains.countUnverified(handle),
+  };
+}
+
+/** Of a stranger only words that we know are shown. Spec 2.3. */
+function shownTier(
+  beat: Beat | undefined,
+  isShown: boolean,
+  known: readonly string[],
+): string | null {
+  const tier = beat?.tier;
+  return tier !== undefined && (isShown || known.includes(tier)) ? tier : null;
+}
+
+/** What the latest beat of a peer says; undefined before the first. */
+export function latestBeat(
+  { store, place }: Pick<Known, "store" | "place">,
+  handle: string,
+): { readonly body: JsonValue; readonly beat: Beat } | undefined {
+  const n = store.beats(place.self).latest(handle);
+  const line = n === undefined ? undefined : store.line(n);
+  if (line === undefined) return undefined;
+  const { body, sentMs } = readHeld(place.wireId, line);
+  return { body, beat: readBeat(body, sentMs, place.self) };
+}
+
+/** An instant that a beat states, as it states it. */
+function instant(body: JsonValue | undefined, name: string): string | null {
+  const text = body === undefined ? undefined : textField(body, name);
+  return text !== undefined && parseTimestamp(text) !== undefined ? text : null;
+}

@@ -1,0 +1,301 @@
+import { DeaddropError } from "../../api/errors.ts";
+import { readAnswer, readAsk } from "../../protocol/asks/ask-line.ts";
+import { outcomeOf } from "../../protocol/asks/outcome.ts";
+import { readKeyChange, readRevoked, type KeyChange } from "../../protocol/asks/key-line.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import type { KeyAction } from "../../store/key-changes.ts";
+import type { HeldLine, StoreWriter } from "../../store/store.ts";
+import { acceptKey, deactivateKey, noteRevoked, type StoreChange } from "../../trust/pins.ts";
+import type { LinePlace, PinnedKey, TrustStore } from "../../trust/store.ts";
+import { HOUR_MS } from "../../wire/durations.ts";
+import { fromPlain } from "../../wire/json/json.ts";
+import { isChained } from "../../wire/places.ts";
+import type { Signer } from "../../wire/signature.ts";
+import type { Duty, Ground, Known } from "./duty.ts";
+
+interface OwnKey {
+  readonly signer: Signer;
+  readonly publicKey: Uint8Array;
+}
+
+/** The private trust store and our own keys. The `signer` of `CorePlace` is always that of `identity`. */
+export interface KeyFiles {
+  /** With our own keys in it. */
+  readonly store: TrustStore;
+  readonly identity: OwnKey;
+  /** What a rotation is to bring in. */
+  readonly nextIdentity: OwnKey | undefined;
+  /** It is used at once: the one in use may be in other hands. */
+  readonly nextIsUrgent: boolean;
+  /** Durable when it returns. @throws StorageError, or DeaddropError when the change is refused */
+  change(make: (store: TrustStore) => StoreChange): void;
+  /** Signs with the next key from now on; the one before is kept as `<8 hex>.old.key`. @throws StorageError */
+  adoptNext(): void;
+}
+
+/**
+ * Carries out what chains and the operator say about keys: those of peers that our agent has acked, our own
+ * rotation, and which lines a revoked key has not signed. Spec 2.5.
+ */
+export class KeyDuty implements Duty {
+  readonly #ground: Ground;
+  readonly #files: KeyFiles;
+  readonly #graceMs: number;
+  /** The store as the chains follow it; undefined: it has to be looked at. */
+  #applied: TrustStore | undefined;
+  #isDue = true;
+  #trouble: StorageError | undefined;
+
+  constructor(ground: Ground, files: KeyFiles, graceHours: number) {
+    this.#ground = ground;
+    this.#files = files;
+    this.#graceMs = graceHours * HOUR_MS;
+  }
+
+  take(_into: StoreWriter, line: HeldLine): void {
+    const { history, place, store } = this.#ground;
+    const said = line.author === place.self ? history.linked(line) : undefined;
+    if (said === undefined) return;
+    const { n } = line;
+    const change = readKeyChange(said);
+    if (change !== undefined) store.keyChanges.noteOwn({ n, ...change });
+    const revoked = readRevoked(said);
+    if (revoked !== undefined) store.keyChanges.noteOwn({ n, action: "revokes", keyId: revoked });
+    const answer = readAnswer(said, "proposal");
+    if (answer?.approves !== true || !line.isLive) return;
+    const asked = store.lineAt(answer.ask);
+    // What is not delivered asks nothing of our agent.
+    if (asked?.verdict !== "mail" || asked.aside !== null || asked.author === place.self) return;
+    if (this.#changeIn(asked) === undefined) return;
+    const { seq, id } = store.chains.whole(asked.author);
+    store.keyChanges.noteAcked(asked.n, id === null ? undefined : { seq, id });
+  }
+
+  decide(into: StoreWriter): boolean {
+    this.#isDue = false;
+    this.#trouble = undefined;
+    this.#apply();
+    try {
+      this.#switch(into);
+      if (this.#ground.readiness.is !== "ready") return false;
+      this.#retire();
+      return this.#revokeOwn(into) || this.#endEarlier(into);
+    } catch (error) {
+      // It is tried again; no other duty has to wait for it.
+      if (error instanceof StorageError) this.#trouble = error;
+      else if (error instanceof DeaddropError) this.#tellRefused(into, error.message);
+      else throw error;
+      return false;
+    }
+  }
+
+  write(): void {
+    if (this.#trouble !== undefined) throw this.#trouble;
+    for (const { n, last } of this.#ground.store.keyChanges.acked()) this.#carryOut(n, last);
+  }
+
+  nextDueMs(): number {
+    return this.#isDue ? this.#ground.world.clock.monoMs() : Infinity;
+  }
+
+  /** The private store does not take a change of our own keys. */
+  #tellRefused(into: StoreWriter, detail: string): void {
+    const { keyId } = (this.#files.nextIdentity ?? this.#files.identity).signer;
+    const cause = "key_change_refused";
+    const subject = `${keyId} is not changed`;
+    this.#ground.tell(into, { key: `${cause}:${keyId}`, cause, subject, detail });
+  }
+
+  #changeIn(line: HeldLine): KeyChange | undefined {
+    const { history } = this.#ground;
+    const asked = history.linked(line) ?? history.loose(line);
+    return asked && readKeyChange(asked);
+  }
+
+  /** Strikes and follows what the operator says, as soon as the line is linked up to which it says so. */
+  #apply(): void {
+    const { store, identity } = this.#files;
+    if (store === this.#applied) return;
+    const { chains } = this.#ground.store;
+    let isAll = true;
+    for (const { handle: author, keys, follows = [] } of store.peers.values()) {
+      const struck = keys.some(({ revoked }) => revoked === true)
+        ? chains.struckKeys(author)
+        : undefined;
+      for (const { keyId, revoked, last } of keys) {
+        const isStruck = struck?.has(keyId) === true && struck.get(keyId)?.id === last?.id;
+        // Our own key stays active until its successor is in use; its last valid line is recorded then.
+        if (revoked !== true || isStruck || keyId === identity.signer.keyId) continue;
+        const at = last && { author, ...last };
+        if (at === undefined || chains.stateOf(at) === "linked")
+          chains.strike(author, keyId, at ?? null);
+        else isAll = false;
+      }
+      for (const { seq, id } of follows) {
+        if (chains.followedAt(author, seq) === id) continue;
+        if (chains.stateOf({ author, seq, id }) === "linked") chains.follow({ author, seq, id });
+        else isAll = false;
+      }
+    }
+    if (isAll) this.#applied = store;
+  }
+
+  /** The key of a peer is changed in the private store, and the proposal is done. */
+  #carryOut(n: number, last: LinePlace | undefined): void {
+    const { store, world } = this.#ground;
+    const line = store.line(n);
+    const change = line && this.#changeIn(line);
+    const at = new Date(world.clock.wallMs()).toISOString();
+    let refused: string | undefined;
+    try {
+      if (line !== undefined && change?.action === "add_key")
+        this.#files.change((before) => acceptKey(before, line.author, change.key, at));
+      else if (change !== undefined)
+        this.#files.change((before) => deactivateKey(before, change.keyId, at, last));
+    } catch (error) {
+      if (!(error instanceof DeaddropError)) throw error;
+      refused = error.message;
+    }
+    this.#isDue = true;
+    store.write((into) => {
+      store.keyChanges.endAcked(n);
+      if (line === undefined || change === undefined) return;
+      const done = change.action === "add_key" ? "added" : "deactivated";
+      const cause = refused === undefined ? `key_${done}` : "key_change_refused";
+      this.#ground.tell(into, {
+        ...{ key: `${cause}:${line.id}`, cause, peer: line.author },
+        subject: `${change.keyId} is ${refused === undefined ? "" : "not "}${done}`,
+        detail: refused ?? `${line.author} asked for it, and we have acked it`,
+      });
+    });
+  }
+
+  /** Signs with the next key once it is approved, or at once when the one in use may be in other hands. */
+  #switch(into: StoreWriter): void {
+    const { identity, nextIdentity: next, nextIsUrgent } = this.#files;
+    if (next === undefined) return;
+    const { is } = this.#ground.readiness;
+    const isAgreed = this.#agreed("add_key", next.signer.keyId) !== undefined;
+    if (!(is === "ready" || (nextIsUrgent && is === "in use")) || !(nextIsUrgent || isAgreed))
+      return;
+    const { self } = this.#ground.place;
+    const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
+    const { signer } = identity;
+    const last = this.#whole();
+    this.#files.change((store) => {
+      const both = inTurn(
+        store,
+        (each) => noteOwn(each, self, identity.publicKey, at),
+        (each) => noteOwn(each, self, next.publicKey, at),
+      );
+      if (!both.ok || !nextIsUrgent || last === undefined) return both;
+      return noteRevoked(both.store, signer.keyId, at, last);
+    });
+    this.#files.adoptNext();
+    if (nextIsUrgent) this.#apply();
+    if (is === "in use") this.#ground.endChainHere(into);
+    const { keyId } = next.signer;
+    this.#ground.tell(into, {
+      ...{ key: `key_in_use:${keyId}`, cause: "key_in_use", subject: `we sign with ${keyId}` },
+      detail: nextIsUrgent
+        ? `it takes the place of ${signer.keyId} at once; no peer believes it yet`
+        : `every peer that was asked has acked it, in the place of ${signer.keyId}`,
+    });
+  }
+
+  /** Says in our chain which key of ours was revoked, and up to where; true when it was said. */
+  #revokeOwn(into: StoreWriter): boolean {
+    const { keyChanges } = this.#ground.store;
+    for (const { keyId, revoked, last } of this.#ownKeys) {
+      if (revoked !== true || last === undefined) continue;
+      if (keyChanges.ownOf("revokes", keyId).length > 0) continue;
+      const reason = `${keyId} may be in other hands`;
+      const body = fromPlain({ revokes: keyId, last: [last.seq, last.id], reason });
+      const subject = `believe ${keyId} no longer`;
+      this.#ground.say(into, { to: ["*"], type: "correction", subject, priority: "high", body });
+      return true;
+    }
+    return false;
+  }
+
+  /** A key that nobody has to believe any more is one that we have used before. */
+  #retire(): void {
+    for (const { keyId } of this.#earlier) {
+      if (this.#agreed("deactivate_key", keyId) === undefined) continue;
+      const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
+      this.#files.change((store) => deactivateKey(store, keyId, at, this.#whole()));
+    }
+  }
+
+  /** Asks for the end of an earlier key once its time is over, once; true when it was asked for. */
+  #endEarlier(into: StoreWriter): boolean {
+    const { store, members, world, place } = this.#ground;
+    const { keyId: current } = this.#files.identity.signer;
+    const addedAt = this.#ownKeys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
+    if (addedAt === "" || world.clock.wallMs() < Date.parse(addedAt) + this.#graceMs) return false;
+    for (const { keyId } of this.#earlier) {
+      if (store.keyChanges.ownOf("deactivate_key", keyId).length > 0) continue;
+      const asked = this.#agreed("add_key", current) ?? [];
+      const required = asked.filter((party) => members.has(party) && party !== place.self);
+      if (required.length === 0) continue;
+      const decision = `${keyId} is no longer believed; ${current} is in its place.`;
+      this.#ground.say(into, {
+        ...{ to: required, type: "proposal", ackRequired: true },
+        subject: `believe ${keyId} no longer`,
+        body: fromPlain({ action: "deactivate_key", key_id: keyId, required, decision }),
+      });
+      return true;
+    }
+    return false;
+  }
+
+  get #ownKeys(): readonly PinnedKey[] {
+    return this.#files.store.peers.get(this.#ground.place.self)?.keys ?? [];
+  }
+
+  get #earlier(): readonly PinnedKey[] {
+    const { keyId: current } = this.#files.identity.signer;
+    return this.#ownKeys.filter(({ keyId, active }) => active && keyId !== current);
+  }
+
+  /** Who has agreed to an approved proposal of ours about a key; undefined: none is approved. */
+  #agreed(action: KeyAction, keyId: string): readonly string[] | undefined {
+    const { keyChanges } = this.#ground.store;
+    for (const n of keyChanges.ownOf(action, keyId)) {
+      const asked = askState(this.#ground, n);
+      if (asked?.is === "approved") return asked.parties;
+    }
+    return undefined;
+  }
+
+  #whole(): LinePlace | undefined {
+    const { seq, id } = this.#ground.store.chains.whole(this.#ground.place.self);
+    return id === null ? undefined : { seq, id };
+  }
+}
+
+/** What became of a proposal that is held. */
+export function askState({ store, history }: Known, n: number) {
+  const held = store.line(n);
+  const line = held && isChained(held) ? history.linked(held) : undefined;
+  const ask = line && readAsk(line);
+  if (line === undefined || ask === undefined) return undefined;
+  const { is } = outcomeOf(history, ask);
+  return { is, place: line.place, parties: ask.parties ?? [] };
+}
+
+/** After a crash it may be noted already, and its end as well. */
+function noteOwn(store: TrustStore, self: string, key: Uint8Array, at: string): StoreChange {
+  const keys = store.peers.get(self)?.keys ?? [];
+  const isKnown = keys.some((known) => Buffer.compare(known.key, key) === 0);
+  return isKnown ? { ok: true, store } : acceptKey(store, self, key, at);
+}
+
+function inTurn(
+  store: TrustStore,
+  ...changes: readonly ((store: TrustStore) => StoreChange)[]
+): StoreChange {
+  let current: StoreChange = { ok: true, store };
+  for (const change of changes) if (current.ok) current = change(current.store);
+  return current;
+}

@@ -1,0 +1,124 @@
+import { outcomeOf } from "../../protocol/asks/outcome.ts";
+import { textField } from "../../protocol/body.ts";
+import { setReciprocations, type StoreChange } from "../../trust/pins.ts";
+import type { TrustStore } from "../../trust/store.ts";
+import { isState, RECIPROCATIONS_TO_ATTEST, tierNamed } from "../../trust/tiers.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import type { HeldLine, StoreWriter } from "../../store/store.ts";
+import { agentName } from "../../wire/handle.ts";
+import { fromPlain } from "../../wire/json/json.ts";
+import { isChained } from "../../wire/places.ts";
+import type { Duty, Ground } from "./duty.ts";
+
+/** The private trust store. */
+export interface TierFiles {
+  readonly store: TrustStore;
+  /** Durable when it returns. @throws StorageError */
+  change(make: (store: TrustStore) => StoreChange): void;
+}
+
+const ANNOUNCEMENT = "trust_tier_announcement";
+/** `meta`: changes of asks up to here are counted as reciprocations. */
+const COUNTED = "reciprocations_counted";
+/** Changes of asks that are looked at in one round. */
+const MOST_CHANGES = 256;
+
+/**
+ * Announces tiers to agents whose lines wait or are refused for theirs, remembers what others announce of ours,
+ * and raises who has reciprocated. Spec 2.3.
+ */
+export class TierDuty implements Duty {
+  readonly #ground: Ground;
+  readonly #files: TierFiles;
+  #trouble: StorageError | undefined;
+
+  constructor(ground: Ground, files: TierFiles) {
+    this.#ground = ground;
+    this.#files = files;
+  }
+
+  take(_into: StoreWriter, line: HeldLine): void {
+    const { place, members, store } = this.#ground;
+    const { author, type, verdict, isLive, isOurs } = line;
+    if (type === ANNOUNCEMENT) return this.#takeAnnouncement(line);
+    if (author === place.self || !isLive || !isOurs || !members.has(author)) return;
+    const { tier } = place.believed(author);
+    const waits = verdict === null && tier === "UNTRUSTED" && !isState(type);
+    if (waits || verdict === "tier_refused") store.tiers.await(author);
+  }
+
+  decide(into: StoreWriter): boolean {
+    this.#trouble = undefined;
+    this.#countChanges(into);
+    this.#raise();
+    const { store, members, place, readiness } = this.#ground;
+    if (readiness.is !== "ready") return false;
+    for (const { name, said } of store.tiers.awaiting()) {
+      const { tier, isBlocked, heldAfter } = place.believed(name);
+      const isHeld = heldAfter !== undefined || store.chains.whole(name).fork !== null;
+      if (tier === undefined || isBlocked || isHeld || said === tier || !members.has(name))
+        continue;
+      this.#ground.say(into, {
+        ...{ to: [name], type: ANNOUNCEMENT, subject: `${name} is ${tier} here`, priority: "low" },
+        body: fromPlain({ about: name, tier }),
+      });
+      return true;
+    }
+    return false;
+  }
+
+  write(): void {
+    if (this.#trouble !== undefined) throw this.#trouble;
+  }
+
+  #takeAnnouncement(line: HeldLine): void {
+    const { history, place, store, members } = this.#ground;
+    const said = history.linked(line) ?? history.loose(line);
+    if (said === undefined) return;
+    const about = agentName(textField(said.body, "about") ?? "");
+    const tier = tierNamed(textField(said.body, "tier") ?? "");
+    if (about === undefined || tier === undefined) return;
+    if (line.author === place.self && members.has(about)) store.tiers.noteSaid(about, tier);
+    // It may stand behind lines that wait; what is refused announces nothing.
+    const isTaken = line.verdict === "passed" || line.verdict === null;
+    const isBlocked = place.believed(line.author).isBlocked;
+    const isOfUs = about === place.self && members.has(line.author) && isTaken && !isBlocked;
+    if (line.author !== place.self && isOfUs) store.tiers.noteGiven(line.author, tier);
+  }
+
+  /** Approved proposals of ours count for each party, since it became VERIFIED. */
+  #countChanges(into: StoreWriter): void {
+    const { store, history, place } = this.#ground;
+    const after = Number(store.meta(COUNTED) ?? 0);
+    const changes = store.changedAsks({ after, limit: MOST_CHANGES });
+    const last = changes.at(-1);
+    if (last === undefined) return;
+    for (const { ask, state } of changes) {
+      const isOwn = ask.is === "proposal" && ask.place.author === place.self;
+      if (!isOwn || state !== "approved" || !isChained(ask.place)) continue;
+      const outcome = outcomeOf(history, ask);
+      const proposal = store.lineAt(ask.place);
+      const close = outcome.is === "approved" ? store.lineAt(outcome.close) : undefined;
+      if (close === undefined || proposal === undefined) continue;
+      for (const party of ask.parties ?? [])
+        store.tiers.reciprocate(party, proposal.n, close.sentMs);
+    }
+    into.setMeta(COUNTED, String(last.changed));
+  }
+
+  #raise(): void {
+    const { store, world } = this.#ground;
+    for (const { handle, tier, tierSetAtMs, reciprocations } of this.#files.store.peers.values()) {
+      if (tier !== "VERIFIED" || reciprocations >= RECIPROCATIONS_TO_ATTEST) continue;
+      const count = store.tiers.reciprocations(handle, tierSetAtMs ?? 0);
+      if (count <= reciprocations) continue;
+      const nowMs = world.clock.wallMs();
+      try {
+        this.#files.change((before) => setReciprocations(before, handle, count, nowMs));
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        this.#trouble = error;
+      }
+    }
+  }
+}
