@@ -116,8 +116,8 @@ test("a wrong command, subcommand or flag is noticed", async () => {
   expect(sectionAt("# A\na\n## B\nb\n# C\nc", 4)).toBe("## B\nb");
 });
 
-test("the specification and the README name every command, and the exit codes of all errors", () => {
-  for (const path of [SPECIFICATION, "README.md"]) {
+test("the specification and docs/commands.md name every command, and the exit codes of all errors", () => {
+  for (const path of [SPECIFICATION, "docs/commands.md"]) {
     const text = documentText(path);
     const missing = [...COMMANDS.keys()].filter((name) => !new RegExp(`\`${name}\\b`).test(text));
     expect([path, missing]).toEqual([path, []]);
