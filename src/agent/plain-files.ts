@@ -16,7 +16,6 @@ import {
   wholeLines,
   type WholeLine,
 } from "../storage/disk/line-splitter.ts";
-import { writeAgain } from "../storage/disk/rewrite.ts";
 import type { Store } from "../store/store.ts";
 import { eventId } from "../wire/canonical.ts";
 import { parseObject } from "../wire/json/json.ts";
@@ -192,7 +191,7 @@ export class PlainFile {
     if (removed.length === 0) {
       if (end < open.size) open.file.truncate(end);
       // A process that was killed may not have synced it, and what a failed sync lost looks as if it was there.
-      writeAgain(open.file, from, end);
+      open.file.writeAgain(from, end);
       open.file.datasync();
       return end;
     }

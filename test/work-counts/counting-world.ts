@@ -81,11 +81,6 @@ function countDisk(disk: Disk, count: Count): Disk {
       count("syncs", 2);
       disk.replace(path, bytes, mode);
     },
-    replaceSlowly(path, pieces, mode) {
-      count("replaces");
-      count("syncs", 2);
-      return disk.replaceSlowly(path, pieces, mode);
-    },
     syncFolder(path) {
       count("syncs");
       disk.syncFolder(path);
@@ -106,17 +101,11 @@ function countFile(file: DiskFile, count: Count): DiskFile {
       count("stats");
       return file.stat();
     },
-    read(length, position, into) {
-      const bytes = file.read(length, position, into);
+    read(length, position) {
+      const bytes = file.read(length, position);
       count("reads");
       count("bytesRead", bytes.length);
       return bytes;
-    },
-    async search(byte, from, to) {
-      const found = await file.search(byte, from, to);
-      count("reads");
-      count("bytesRead", (found ?? to) - from);
-      return found;
     },
     append(bytes) {
       count("appends");
@@ -130,7 +119,7 @@ function countFile(file: DiskFile, count: Count): DiskFile {
       count("locks");
       return file.lock(waitMs);
     },
-    overwrite: (bytes, position) => file.overwrite(bytes, position),
+    writeAgain: (from, to) => file.writeAgain(from, to),
     rewrite: (bytes) => file.rewrite(bytes),
     truncate: (length) => file.truncate(length),
     close: () => file.close(),

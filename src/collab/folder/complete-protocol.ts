@@ -3,7 +3,7 @@ import { RoundRefused } from "../refused.ts";
 import { stateOf } from "../rules/round.ts";
 import { isOneBehind } from "../rules/validate.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { lockFolder } from "../../storage/disk/folder-lock.ts";
+import { lockFolder } from "../../storage/disk/kernel-lock.ts";
 import { readHead } from "./read-round.ts";
 import { writeProtocol } from "./write-protocol.ts";
 

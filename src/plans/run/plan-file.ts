@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { lockFolder } from "../../storage/disk/folder-lock.ts";
+import { lockFolder } from "../../storage/disk/kernel-lock.ts";
 import type { Change } from "../plan/changes.ts";
 import { parsePlan, type PlanDocument, type PlanRead } from "../plan/parse-plan.ts";
 import { problemText, type Problem } from "../plan/problem.ts";

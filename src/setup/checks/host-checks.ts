@@ -2,8 +2,7 @@ import { closeSync, lstatSync, openSync, readdirSync, statfsSync, unlinkSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
-import { LOCK_HINT } from "../../storage/disk/flock-program.ts";
-import { lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
+import { LOCK_HINT, lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
 import { signatureEngine } from "../../wire/signature.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 

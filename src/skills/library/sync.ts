@@ -4,7 +4,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import { realFile } from "../../setup/project-files.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import { lockFolder } from "../../storage/disk/folder-lock.ts";
+import { lockFolder } from "../../storage/disk/kernel-lock.ts";
 import { unmet } from "../format/compatibility.ts";
 import type { JudgedSkill } from "../format/skill.ts";
 import type { MirrorMode } from "../mirror/manifest.ts";

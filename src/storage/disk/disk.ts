@@ -60,20 +60,15 @@ export interface FileStat {
 export interface DiskFile {
   readonly path: string;
   stat(): FileStat;
-  /** Up to `length` bytes; fewer only where the file ends. In the room of `into`, if it is given. */
-  read(length: number, position: number, into?: Uint8Array): Uint8Array;
-  /**
-   * Where that byte comes first, at or after `from` and before `to`. The one call that does not
-   * block, since it may read gigabytes; the file stays open until it has ended.
-   */
-  search(byte: number, from: number, to: number): Promise<number | undefined>;
+  /** Up to `length` bytes; fewer only where the file ends. */
+  read(length: number, position: number): Uint8Array;
   /** At the end of the file, whole, or it throws. Not durable before `datasync`. */
   append(bytes: Uint8Array): void;
   /**
-   * The bytes that are at `position` already, once more, so that the next sync writes them
-   * again: what a failed sync lost stays readable and counts as written for the kernel.
+   * Writes the bytes between two offsets once more, so that the next sync makes them durable: what a failed
+   * sync of an earlier process has lost stays readable, and the kernel considers it written.
    */
-  overwrite(bytes: Uint8Array, position: number): void;
+  writeAgain(from: number, to: number): void;
   /**
    * Other content in the place of all of it, in the same file: for a file of another user in a sticky
    * folder, which nobody else can replace. Synced when it returns. Not atomic: under its lock, and only
@@ -88,10 +83,7 @@ export interface DiskFile {
   close(): void;
 }
 
-/**
- * The port to files. Every call throws `StorageError`, and all but `search` and `replaceSlowly` are
- * synchronous.
- */
+/** The port to files. Every call is synchronous and throws `StorageError`. */
 export interface Disk {
   /**
    * Regular files with one link only, never through a symlink, never waiting for a FIFO's other
@@ -111,8 +103,6 @@ export interface Disk {
   makeFolder(path: string, mode: number): void;
   /** Temporary file → sync → rename → sync of the folder. Pieces are asked for one after the other. */
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void;
-  /** The same with much: other work goes on while a piece is awaited, and while it is synced. */
-  replaceSlowly(path: string, pieces: AsyncIterable<Uint8Array>, mode: number): Promise<void>;
   /** Throws "exists" when `to` holds anything; an empty file there (a crash left it) is taken over. */
   renameExclusive(from: string, to: string): void;
   /** Nothing happens when it is missing already. */
@@ -133,14 +123,6 @@ export function removeTemporary(disk: Disk, path: string): void {
   for (const name of disk.list(folder)) {
     if (name.startsWith(temporaryPrefix(path))) disk.remove(join(folder, name));
   }
-}
-
-/** What `replaceSlowly` is given, for a disk in memory. */
-export async function allPieces(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const taken: Uint8Array[] = [];
-  // The next piece may be in the room of this one.
-  for await (const piece of pieces) taken.push(Uint8Array.from(piece));
-  return taken;
 }
 
 /** What `replace` is given, as pieces in any case. */

@@ -22,18 +22,16 @@ export class LineSplitter {
   /** Where the next chunk belongs. */
   position: number;
   #pieces: Uint8Array[] = [];
-  readonly #maxBytes: number;
 
   /** `scanned`: bytes after `start` that an earlier splitter saw hold no newline. */
-  constructor(start: number, scanned = 0, maxBytes = MAX_LINE_BYTES) {
+  constructor(start: number, scanned = 0) {
     this.start = start;
     this.position = start + scanned;
-    this.#maxBytes = maxBytes;
   }
 
   /** The begun line is longer than a line may be: only its newline is of interest. */
   get oversized(): boolean {
-    return this.position - this.start > this.#maxBytes;
+    return this.position - this.start > MAX_LINE_BYTES;
   }
 
   *feed(chunk: Uint8Array): Generator<WholeLine> {
@@ -41,7 +39,7 @@ export class LineSplitter {
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       const end = base + at + 1;
-      const tooLong = end - 1 - this.start > this.#maxBytes;
+      const tooLong = end - 1 - this.start > MAX_LINE_BYTES;
       const bytes = tooLong ? undefined : this.#join(chunk.subarray(from, at));
       const line = { bytes, start: this.start, end };
       this.#pieces = [];
@@ -61,19 +59,15 @@ export class LineSplitter {
   }
 }
 
-/**
- * Reads a range of a file in chunks of bounded size. With `into` all of them are read into it, each
- * until the next one is asked for.
- */
+/** Reads a range of a file in chunks of bounded size. */
 export function* chunksOf(
   file: DiskFile,
   from: number,
   to: number,
   chunkBytes = CHUNK_BYTES,
-  into?: Uint8Array,
 ): Generator<Uint8Array> {
   for (let at = from; at < to;) {
-    const chunk = file.read(Math.min(chunkBytes, to - at), at, into);
+    const chunk = file.read(Math.min(chunkBytes, to - at), at);
     if (chunk.length === 0) return;
     yield chunk;
     at += chunk.length;
@@ -88,9 +82,8 @@ export function* wholeLines(
   file: DiskFile,
   from: number,
   to: number,
-  maxBytes = MAX_LINE_BYTES,
 ): Generator<WholeLine, number> {
-  const splitter = new LineSplitter(from, 0, maxBytes);
+  const splitter = new LineSplitter(from);
   for (const chunk of chunksOf(file, from, to)) yield* splitter.feed(chunk);
   return splitter.start;
 }

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import {
   piecesOf,
   StorageError,
   stillNamed,
+  temporaryPrefix,
   type Disk,
   type DiskFile,
   type FileKind,
@@ -12,7 +14,6 @@ import {
 } from "./disk.ts";
 import { calling, errnoOf, fromErrno } from "./errno.ts";
 import { nodeFile, statOf } from "./node-file.ts";
-import { replaceFile, replaceFileSlowly } from "./replace-file.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } =
@@ -43,7 +44,7 @@ class NodeDisk implements Disk {
       this.#guard.after(path, fd);
       // Its name may be new, made by us or by a process that died right then: not durable yet.
       if (how === "append" && stat.size === 0) syncName(path, fd);
-      return nodeFile(path, fd, how === "append");
+      return nodeFile(path, fd);
     } catch (error) {
       fs.closeSync(fd);
       throw error;
@@ -85,16 +86,6 @@ class NodeDisk implements Disk {
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
     this.#guard.before(path);
     replaceFile(path, piecesOf(bytes), mode);
-    syncFolder(dirname(path));
-  }
-
-  async replaceSlowly(
-    path: string,
-    pieces: AsyncIterable<Uint8Array>,
-    mode: number,
-  ): Promise<void> {
-    this.#guard.before(path);
-    await replaceFileSlowly(path, pieces, mode);
     syncFolder(dirname(path));
   }
 
@@ -155,6 +146,32 @@ function setModeOf(path: string, fd: number, mode: number, groupId?: number): vo
     // chown clears setgid, so the mode comes last.
     if (groupId !== undefined && stat.gid !== groupId) fs.fchownSync(fd, stat.uid, groupId);
     fs.fchmodSync(fd, mode);
+  });
+}
+
+/** Writes a new file beside it, synced, and puts that in its place. The folder is not synced yet. */
+function replaceFile(path: string, pieces: Iterable<Uint8Array>, mode: number): void {
+  const name = `${temporaryPrefix(path)}${randomBytes(6).toString("hex")}`;
+  const temporary = join(dirname(path), name);
+  calling(path, "replacing", () => {
+    try {
+      const fd = fs.openSync(
+        temporary,
+        fs.constants.O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+        mode,
+      );
+      try {
+        fs.fchmodSync(fd, mode);
+        for (const bytes of pieces) fs.writeFileSync(fd, bytes);
+        fs.fsyncSync(fd);
+      } finally {
+        fs.closeSync(fd);
+      }
+      fs.renameSync(temporary, path);
+    } catch (error) {
+      fs.rmSync(temporary, { force: true });
+      throw error;
+    }
   });
 }
 

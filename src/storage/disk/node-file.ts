@@ -1,7 +1,9 @@
 import * as fs from "node:fs";
 import { StorageError, type DiskFile, type FileKind, type FileStat } from "./disk.ts";
-import { calling, fromErrno } from "./errno.ts";
+import { calling } from "./errno.ts";
 import { lockDescriptor } from "./kernel-lock.ts";
+
+const CHUNK_BYTES = 256 * 1024;
 
 /** Our view of a `fs.Stats`. */
 export function statOf(stat: fs.Stats): FileStat {
@@ -16,7 +18,7 @@ function kindOf(stat: fs.Stats): FileKind {
 }
 
 /** An open descriptor as a `DiskFile`; it owns the descriptor. */
-export function nodeFile(path: string, fd: number, writable: boolean): DiskFile {
+export function nodeFile(path: string, fd: number): DiskFile {
   let open = true;
   let poisoned = false;
 
@@ -27,21 +29,17 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
   return {
     path,
     stat: () => calling(path, "looking", () => statOf(fs.fstatSync(fd))),
-    read: (length, position, into) =>
-      calling(path, "reading", () => readUpTo(fd, length, position, into)),
-    search: (byte, from, to) => searchIn(path, fd, byte, from, to),
+    read: (length, position) => calling(path, "reading", () => readUpTo(fd, length, position)),
     append(bytes) {
       refuseWhenPoisoned();
       calling(path, "appending", () => writeWhole(fd, bytes, null));
     },
-    overwrite(bytes, position) {
+    writeAgain(from, to) {
       refuseWhenPoisoned();
-      if (!writable) throw new Error(`${path} was opened for reading`);
-      calling(path, "writing", () => writeAgain(path, fd, bytes, position));
+      calling(path, "writing", () => writeAgain(path, fd, from, to));
     },
     rewrite(bytes) {
       refuseWhenPoisoned();
-      if (!writable) throw new Error(`${path} was opened for reading`);
       calling(path, "writing", () => rewriteWhole(path, fd, bytes));
     },
     truncate: (length) => calling(path, "cutting", () => fs.ftruncateSync(fd, length)),
@@ -64,8 +62,8 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
   };
 }
 
-function readUpTo(fd: number, length: number, position: number, into?: Uint8Array): Uint8Array {
-  const bytes = into ?? Buffer.allocUnsafe(length);
+function readUpTo(fd: number, length: number, position: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {
     const count = fs.readSync(fd, bytes, filled, length - filled, position + filled);
@@ -73,39 +71,6 @@ function readUpTo(fd: number, length: number, position: number, into?: Uint8Arra
     filled += count;
   }
   return bytes.subarray(0, filled);
-}
-
-const SEARCHED_BYTES = 256 * 1024;
-
-async function searchIn(
-  path: string,
-  fd: number,
-  byte: number,
-  from: number,
-  to: number,
-): Promise<number | undefined> {
-  const room = Buffer.allocUnsafeSlow(Math.min(SEARCHED_BYTES, to - from));
-  for (let at = from; at < to;) {
-    const count = await readLater(path, fd, room.subarray(0, to - at), at);
-    if (count === 0) return undefined;
-    const found = room.subarray(0, count).indexOf(byte);
-    if (found >= 0) return at + found;
-    at += count;
-  }
-  return undefined;
-}
-
-async function readLater(path: string, fd: number, room: Buffer, at: number): Promise<number> {
-  try {
-    return await new Promise<number>((resolve, reject) => {
-      fs.read(fd, room, 0, room.length, at, (error, count) => {
-        if (error === null) resolve(count);
-        else reject(error);
-      });
-    });
-  } catch (error) {
-    throw fromErrno(error, path, "reading");
-  }
 }
 
 function writeWhole(fd: number, bytes: Uint8Array, position: number | null): void {
@@ -140,15 +105,15 @@ function secondDescriptor(path: string, fd: number): number {
   });
 }
 
-function writeAgain(path: string, fd: number, bytes: Uint8Array, position: number): void {
+function writeAgain(path: string, fd: number, from: number, to: number): void {
   const second = secondDescriptor(path, fd);
   try {
-    if (!Buffer.from(bytes).equals(readUpTo(second, bytes.length, position))) {
-      throw new StorageError("replaced", path, `there are other bytes at offset ${position} now`, {
-        hint: "find out which program changes it; it is read again by itself",
-      });
+    for (let at = from; at < to;) {
+      const chunk = readUpTo(second, Math.min(CHUNK_BYTES, to - at), at);
+      if (chunk.length === 0) return;
+      writeWhole(second, chunk, at);
+      at += chunk.length;
     }
-    writeWhole(second, bytes, position);
   } finally {
     fs.closeSync(second);
   }

@@ -1,6 +1,5 @@
 import {
   openIfThere,
-  allPieces,
   piecesOf,
   StorageError,
   type Disk,
@@ -9,25 +8,26 @@ import {
 } from "./disk.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
-/**
- * A disk as this process sees it, and on which nothing is ever written: what is written stays in
- * memory, over what is there. So all that reads can work while the disk takes nothing, with the code
- * that otherwise notes as it reads. Locks are not taken: two of these cannot disturb each other.
- */
-export function scratchDisk(disk: Disk): Disk {
-  return new ScratchDisk(disk);
-}
+const OUR_DEVICE = -1;
+const NOTHING = new Uint8Array(0);
 
-/** What a file holds for us; undefined in the map: as on the disk; `undefined` content: removed. */
+/** A file of which something was written. */
 interface Written {
+  readonly stat: FileStat;
   /** So many bytes of the file on the disk come first. */
   readonly kept: number;
   /** Then these. */
   readonly tail: Uint8Array;
-  readonly stat: FileStat;
 }
 
-const OUR_DEVICE = -1;
+/**
+ * A copy-on-write overlay over a disk: what is written stays in the memory of this process. So all that reads
+ * can work while the disk takes nothing, with the code that otherwise notes as it reads. Locks are not taken:
+ * two overlays cannot disturb each other.
+ */
+export function scratchDisk(disk: Disk): Disk {
+  return new ScratchDisk(disk);
+}
 
 class ScratchDisk implements Disk {
   readonly #disk: Disk;
@@ -39,17 +39,19 @@ class ScratchDisk implements Disk {
   }
 
   open(path: string, how: "read" | "append", mode = PRIVATE_FILE): DiskFile {
-    if (this.#written.get(path) === "removed") this.#written.set(path, this.#made(mode));
-    if (this.#written.has(path)) return this.#opened(path, openIfThere(this.#disk, path));
-    const below = how === "read" ? this.#disk.open(path, how) : openIfThere(this.#disk, path);
-    if (below === undefined) this.#written.set(path, this.#made(mode));
+    const known = this.#written.get(path);
+    if (how === "read" && known === "removed") throw missing(path);
+    const isOnDisk = how === "read" && known === undefined;
+    const below = isOnDisk ? this.#disk.open(path, how) : openIfThere(this.#disk, path);
+    if (known === "removed" || (known === undefined && below === undefined)) {
+      this.#make(path, mode, NOTHING);
+    }
     return this.#opened(path, below);
   }
 
   stat(path: string): FileStat | undefined {
     const written = this.#written.get(path);
-    if (written === "removed") return undefined;
-    return written?.stat ?? this.#disk.stat(path);
+    return written === "removed" ? undefined : (written?.stat ?? this.#disk.stat(path));
   }
 
   room(): number {
@@ -73,15 +75,7 @@ class ScratchDisk implements Disk {
   }
 
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
-    this.#put(path, this.#made(mode, Buffer.concat([...piecesOf(bytes)])));
-  }
-
-  async replaceSlowly(
-    path: string,
-    pieces: AsyncIterable<Uint8Array>,
-    mode: number,
-  ): Promise<void> {
-    this.replace(path, await allPieces(pieces), mode);
+    this.#make(path, mode, Buffer.concat([...piecesOf(bytes)]));
   }
 
   renameExclusive(from: string, to: string): void {
@@ -90,7 +84,7 @@ class ScratchDisk implements Disk {
     }
     const file = this.open(from, "read");
     const { size, mode } = file.stat();
-    this.#put(to, this.#made(mode, file.read(size, 0)));
+    this.#make(to, mode, file.read(size, 0));
     file.close();
     this.remove(from);
   }
@@ -111,60 +105,41 @@ class ScratchDisk implements Disk {
     // Nobody else sees it.
   }
 
-  #made(mode: number, tail: Uint8Array = new Uint8Array(0)): Written {
+  #make(path: string, mode: number, tail: Uint8Array): void {
     const ino = this.#nextIno++;
-    const about = { dev: OUR_DEVICE, ino, mode, nlink: 1, uid: 0, gid: 0, mtimeMs: ino };
-    return { kept: 0, tail, stat: { ...about, size: tail.length, kind: "file" } };
+    const owner = { nlink: 1, uid: 0, gid: 0 };
+    const stat = { ...owner, dev: OUR_DEVICE, ino, mode, mtimeMs: ino, size: tail.length };
+    this.#written.set(path, { kept: 0, tail, stat: { ...stat, kind: "file" } });
   }
 
-  #put(path: string, written: Written): void {
-    this.#written.set(path, written);
-  }
-
-  /** A file of which we may have written something; `below`: what the disk has there. */
+  /** @param below the file that the disk has there */
   #opened(path: string, below: DiskFile | undefined): DiskFile {
-    const now = (): Written | undefined => {
+    const now = (): Written => {
       const written = this.#written.get(path);
-      return written === "removed" ? undefined : written;
-    };
-    const stat = (): FileStat => {
-      const known = now()?.stat ?? below?.stat();
-      if (known === undefined)
-        throw new StorageError("missing", path, "no such file", { hint: "" });
-      return known;
+      if (typeof written === "object") return written;
+      if (below === undefined) throw missing(path);
+      const stat = below.stat();
+      return { stat, kept: stat.size, tail: NOTHING };
     };
     const write = (kept: number, tail: Uint8Array): void => {
-      const before = stat();
+      const { stat } = now();
       const size = kept + tail.length;
-      this.#put(path, { kept, tail, stat: { ...before, size, mtimeMs: before.mtimeMs + 1 } });
+      this.#written.set(path, { kept, tail, stat: { ...stat, size, mtimeMs: stat.mtimeMs + 1 } });
     };
-    const tailOf = ({ kept, tail }: Written, length: number): void =>
-      length <= kept
-        ? write(length, new Uint8Array(0))
-        : write(kept, tail.subarray(0, length - kept));
     return {
       path,
-      stat,
-      read: (length, position, into) => {
-        const written = now();
-        if (written === undefined) return below?.read(length, position, into) ?? new Uint8Array(0);
-        return readOver(written, below, { length, position, into });
-      },
-      search: (byte, from, to) => {
-        if (now() === undefined && below !== undefined) return below.search(byte, from, to);
-        const found = readOver(now() as Written, below, { length: to - from, position: from });
-        const at = found.indexOf(byte);
-        return Promise.resolve(at < 0 ? undefined : from + at);
-      },
-      append: (bytes) => {
-        const { kept, tail } = now() ?? { kept: stat().size, tail: new Uint8Array(0) };
+      stat: () => now().stat,
+      read: (length, position) => readOver(now(), below, length, position),
+      append(bytes) {
+        const { kept, tail } = now();
         write(kept, Buffer.concat([tail, bytes]));
       },
-      // The same bytes once more.
-      overwrite: () => undefined,
+      writeAgain: () => undefined,
       rewrite: (bytes) => write(0, Uint8Array.from(bytes)),
-      truncate: (length) =>
-        tailOf(now() ?? { kept: stat().size, tail: new Uint8Array(0), stat: stat() }, length),
+      truncate(length) {
+        const { kept, tail } = now();
+        write(Math.min(kept, length), tail.subarray(0, Math.max(0, length - kept)));
+      },
       datasync: () => undefined,
       lock: () => true,
       close: () => below?.close(),
@@ -172,25 +147,18 @@ class ScratchDisk implements Disk {
   }
 }
 
+function missing(path: string): StorageError {
+  return new StorageError("missing", path, "no such file", { hint: "check the path" });
+}
+
 function readOver(
   { kept, tail }: Written,
   below: DiskFile | undefined,
-  at: {
-    readonly length: number;
-    readonly position: number;
-    readonly into?: Uint8Array | undefined;
-  },
+  length: number,
+  position: number,
 ): Uint8Array {
-  const { length, position } = at;
-  const pieces: Uint8Array[] = [];
-  if (position < kept && below !== undefined) {
-    pieces.push(below.read(Math.min(length, kept - position), position));
-  }
+  const before = Math.min(length, kept - position);
+  const head = before > 0 ? (below?.read(before, position) ?? NOTHING) : NOTHING;
   const from = Math.max(0, position - kept);
-  const to = Math.max(0, position + length - kept);
-  pieces.push(tail.subarray(from, to));
-  const bytes = Buffer.concat(pieces);
-  if (at.into === undefined) return bytes;
-  at.into.set(bytes);
-  return at.into.subarray(0, bytes.length);
+  return Buffer.concat([head, tail.subarray(from, Math.max(0, position + length - kept))]);
 }

@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
 import {
-  allPieces,
   piecesOf,
   type Disk,
   type DiskFile,
@@ -259,14 +258,6 @@ export class MemoryProcess implements Disk {
     this.operation(path);
     this.world.rename([{ path, inode: this.world.newInode("folder", mode) }]);
     this.world.syncFolder(dirname(path));
-  }
-
-  async replaceSlowly(
-    path: string,
-    pieces: AsyncIterable<Uint8Array>,
-    mode: number,
-  ): Promise<void> {
-    this.replace(path, await allPieces(pieces), mode);
   }
 
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {

@@ -41,11 +41,6 @@ export class MemoryFile implements DiskFile {
     return this.#inode.read(length, position);
   }
 
-  search(byte: number, from: number, to: number): Promise<number | undefined> {
-    const found = this.read(to - from, from).indexOf(byte);
-    return Promise.resolve(found < 0 ? undefined : from + found);
-  }
-
   append(bytes: Uint8Array): void {
     this.#refuseWhenPoisoned();
     const written = Math.floor(this.#process.random() * bytes.length);
@@ -57,13 +52,10 @@ export class MemoryFile implements DiskFile {
     this.#inode.append(bytes, this.#process.now());
   }
 
-  overwrite(bytes: Uint8Array, position: number): void {
+  writeAgain(from: number, to: number): void {
     this.#refuseWhenPoisoned();
     this.#process.operation(this.path, "sync");
-    if (!Buffer.from(bytes).equals(this.#inode.read(bytes.length, position))) {
-      throw failure("replaced", this.path, `there are other bytes at offset ${position} now`);
-    }
-    this.#inode.writeAgain(bytes, position);
+    this.#inode.writeAgain(from, to);
   }
 
   rewrite(bytes: Uint8Array): void {

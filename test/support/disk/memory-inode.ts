@@ -51,8 +51,8 @@ export class MemoryInode {
     this.#change({ truncate: length }, nowMs);
   }
 
-  writeAgain(bytes: Uint8Array, position: number): void {
-    this.#unsynced.push({ write: Uint8Array.from(bytes), at: position });
+  writeAgain(from: number, to: number): void {
+    this.#unsynced.push({ write: Uint8Array.from(this.read(to - from, from)), at: from });
   }
 
   #change(change: Change, nowMs: number): void {

@@ -3,8 +3,8 @@ import { Crashed } from "./memory-file.ts";
 
 /** What changes something: where a process dies between two others, nobody can tell. */
 const STEPS = new Set([
-  ...["append", "datasync", "lock", "makeFolder", "open", "overwrite", "remove", "replace"],
-  ...["renameExclusive", "replaceSlowly", "rewrite", "setMode", "syncFolder", "truncate"],
+  ...["append", "datasync", "lock", "makeFolder", "open", "remove", "replace"],
+  ...["renameExclusive", "rewrite", "setMode", "syncFolder", "truncate", "writeAgain"],
 ]);
 
 /** A disk as one process uses it, which can be killed. Its locks are free then, and it does nothing more. */
