@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { openAgent, type Agent } from "../../src/agent/agent.ts";
+import { Agent } from "../../src/agent/agent.ts";
 import { realWorld } from "../../src/client/direct-client.ts";
 import { placesOf } from "../../src/cli/context.ts";
 import { silentLogger } from "../../src/agent/session/world.ts";
@@ -63,9 +63,9 @@ async function beatsOfAgent(wire: Wire): Promise<Beat[]> {
       nextTurn: () => Promise.resolve(),
     },
   };
-  const agent = openAgent(world, { wireDir: wire.dir, handle: READER });
+  const agent = new Agent(world, { wireDir: wire.dir, handle: READER });
   try {
-    await agent.lockIdentity(1_000);
+    agent.lockIdentity(1_000);
     const until = async (hours: number): Promise<void> => {
       while (passedMs < hours * HOUR_MS) passedMs = await afterRound(agent, passedMs);
     };

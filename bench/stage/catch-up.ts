@@ -1,7 +1,7 @@
 // A process of its own: an agent that was away takes in all that its peers wrote meanwhile. Prints
 // how long that took, until all is acted on.
 import { parseArgs } from "node:util";
-import { openAgent } from "../../src/agent/agent.ts";
+import { Agent } from "../../src/agent/agent.ts";
 import { silentLogger } from "../../src/agent/session/world.ts";
 import { placesOf } from "../../src/cli/context.ts";
 import { realWorld } from "../../src/client/direct-client.ts";
@@ -13,10 +13,10 @@ const { values } = parseArgs({
 const { wire: wireDir = "", as: handle = "", lines = "" } = values;
 const world = realWorld(placesOf(process.env), wireDir, silentLogger);
 
-const agent = openAgent(world, { wireDir, handle });
+const agent = new Agent(world, { wireDir, handle });
 try {
   const took = await timed(async () => {
-    await agent.lockIdentity(1_000);
+    agent.lockIdentity(1_000);
     while (await agent.tick());
   });
   const { unread } = await agent.view("status", undefined);

@@ -2,7 +2,7 @@
 // of its own. Prints what each took.
 import { existsSync, statSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { openAgent } from "../../src/agent/agent.ts";
+import { Agent } from "../../src/agent/agent.ts";
 import { decisionsPath, keepDecidedWire } from "./decided-wire.ts";
 import { openLogAuthor } from "./log-author.ts";
 import { pause } from "./processes.ts";
@@ -16,9 +16,9 @@ const LIMIT_MS = 600_000;
 const { values } = parseArgs({ options: { decisions: { type: "string" } } });
 const wire = keepDecidedWire(Number(values.decisions));
 wire.reset();
-const agent = openAgent(wire.world, { wireDir: wire.dir, handle: READER });
+const agent = new Agent(wire.world, { wireDir: wire.dir, handle: READER });
 try {
-  await agent.lockIdentity(1_000);
+  agent.lockIdentity(1_000);
   await rounds();
   const fold = { wallMs: 0, cpuMs: 0 };
   for (let step = 0; step < wire.steps; step += 1) {

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openAgent } from "../../src/agent/agent.ts";
+import { Agent } from "../../src/agent/agent.ts";
 import { sum } from "../row.ts";
 import { openLogAuthor, type SignedLine } from "./log-author.ts";
 import { checkout, pause, type Running } from "./processes.ts";
@@ -60,9 +60,9 @@ export async function keepWire(lines: number, how: "followed" | "history"): Prom
 
 /** The reader looks at the carriers once, while there is nothing in them. */
 async function follow({ world, dir }: Wire): Promise<void> {
-  const agent = openAgent(world, { wireDir: dir, handle: READER });
+  const agent = new Agent(world, { wireDir: dir, handle: READER });
   try {
-    await agent.lockIdentity(1_000);
+    agent.lockIdentity(1_000);
     while (await agent.tick());
   } finally {
     agent.close();

@@ -1,66 +1,27 @@
-import { DeaddropError } from "../api/errors.ts";
 import type { ArchiveAnswer } from "../api/archive.ts";
-import type { SendAnswer } from "../api/client.ts";
-import type { Views, ViewArgs, ViewName } from "../api/views.ts";
+import type { ReclaimAnswer, RequestKey, SendAnswer } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { OperatedAgent } from "../api/service.ts";
+import type { HoldsView, ViewArgs, ViewName, Views } from "../api/views.ts";
 import { archiveYear } from "../carriers/archive-year.ts";
 import type { Carriers } from "../carriers/open-carriers.ts";
 import type { HeldLock } from "../storage/disk/lock.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import type { OperatorIncident } from "../store/told.ts";
+import type { LinePlace } from "../trust/store.ts";
+import type { Draft } from "../wire/compose.ts";
 import { SECOND_MS } from "../wire/durations.ts";
 import type { Asked, DiskTrouble } from "./answers/asked.ts";
+import type { MemberChange } from "./answers/members.ts";
 import { viewOf } from "./answers/views.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
+import type { OwnMatter } from "./duties/agent-notices.ts";
 import { markIdsRead } from "./mark-read.ts";
+import type { StateChange } from "./own-state.ts";
 import { answered, leaveWire, notSent, proposeMembers, sendGroups, sendOnce } from "./sending.ts";
-import type { SendingAgent } from "./session/group-commit.ts";
 import { lockIdentity } from "./session/identity-lock.ts";
-import { openSession, openToRead, type ConfigNow, type Session } from "./session/session.ts";
+import { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
-
-/**
- * One identity on one wire, without a process around it: the daemon, the command line, the library and the simulator
- * all work through this. Calls do not overlap; the caller queues them.
- *
- * A **daemon** takes the lock on the identity for life and calls `tick` when a carrier has changed or something is
- * due; a **command** opens the agent for one call, and takes everything in first. Either way a round (`core.ts`)
- * takes lines in, decides what follows, signs, publishes, and writes the files that repeat the store. After a crash
- * the next process opens the store and goes on. Spec 4.1.
- */
-export type Agent = SendingAgent & AgentRounds & AgentIdentity;
-
-/** What the loop of a daemon asks of an agent. */
-export interface AgentRounds {
-  /** One round. True when more waits to be read. */
-  tick(): Promise<boolean>;
-  /** When the next round is due: monotonic ms. */
-  nextDueMs(): number;
-  monoMs(): number;
-  /** A matter for the operator that no line gives by itself. Spec 3.5. */
-  tell(incident: OperatorIncident): Promise<void>;
-  /** How often we beat now, ms. */
-  cadenceMs(): number;
-  /** One last beat, `paused`. */
-  farewell(): Promise<void>;
-  /** The places of the wire. A daemon starts them. @throws StorageError */
-  readonly carriers: Carriers;
-}
-
-/** Who the agent is and where, and the lock on that. */
-export interface AgentIdentity {
-  /** Its configuration as it is now. */
-  readonly place: AgentConfig;
-  readonly disk: Disk;
-  /**
-   * Takes the identity's lock for good (a daemon). `waitMs`: how long a command's lock is waited for.
-   *
-   * @throws DeaddropError "already_running" with the holder's process id, StorageError
-   */
-  lockIdentity(waitMs: number): Promise<void>;
-  /** Why nothing is taken in or sent. It goes on by itself. */
-  readonly stuck: StorageError | undefined;
-  close(): void;
-}
 
 /** Short, since it blocks the process: the client tries again, and looks for a daemon meanwhile. */
 const COMMAND_LOCK_WAIT_MS = 250;
@@ -73,15 +34,19 @@ interface Stuck extends DiskTrouble {
   readonly retryMs: number;
 }
 
-/** Loads and checks an agent's configuration. Nothing is locked before a call needs it. @throws DeaddropError */
-export function openAgent(world: World, request: PlaceRequest): Agent {
-  return new OpenAgent(world, request);
-}
-
-class OpenAgent implements Agent {
+/**
+ * One identity on one wire, without a process around it: the daemon, the command line, the library and the simulator
+ * all work through this. Calls do not overlap; the caller queues them. Nothing is locked before a call needs it.
+ *
+ * A **daemon** takes the lock on the identity for life and calls `tick` when a carrier has changed or something is
+ * due; a **command** opens the agent for one call, and takes everything in first. Either way a round (`core.ts`)
+ * takes lines in, decides what follows, signs, publishes, and writes the files that repeat the store. After a crash
+ * the next process opens the store and goes on. Spec 4.1.
+ */
+export class Agent implements OperatedAgent {
   readonly #world: World;
   readonly #request: PlaceRequest;
-  readonly #now: ConfigNow;
+  #config: AgentConfig;
   /** Of a daemon. */
   #lock: HeldLock | undefined;
   #session: Session | undefined;
@@ -91,27 +56,31 @@ class OpenAgent implements Agent {
   /** Why the folder takes none of our lines; undefined if they are published. */
   #publishError: string | undefined;
 
+  /** Loads and checks the agent's configuration. @throws DeaddropError */
   constructor(world: World, request: PlaceRequest) {
     this.#world = world;
     this.#request = request;
-    this.#now = { config: loadPlace(world.disk, world.places, request) };
+    this.#config = loadPlace(world.disk, world.places, request);
   }
 
+  /** Its configuration as it is now. */
   get place(): AgentConfig {
-    if (this.#session === undefined) return this.#now.config;
+    if (this.#session === undefined) return this.#config;
     // A session changes pins and keys by itself.
     const { store, identity, nextIdentity, nextIsUrgent } = this.#session.trust;
-    return { ...this.#now.config, store, identity, nextIdentity, nextIsUrgent };
+    return { ...this.#config, store, identity, nextIdentity, nextIsUrgent };
   }
 
   get disk(): Disk {
     return this.#world.disk;
   }
 
+  /** Why nothing is taken in or sent. It is tried again by itself. */
   get stuck(): StorageError | undefined {
     return this.#stuck?.error;
   }
 
+  /** The places of the wire. A daemon starts them. @throws StorageError */
   get carriers(): Carriers {
     return this.#locked().carriers;
   }
@@ -120,12 +89,17 @@ class OpenAgent implements Agent {
     return this.#world.clock.monoMs();
   }
 
-  async lockIdentity(waitMs: number): Promise<void> {
+  /**
+   * Takes the identity's lock for good (a daemon). `waitMs`: how long a command's lock is waited for.
+   *
+   * @throws DeaddropError "already_running" with the holder's process id, StorageError
+   */
+  lockIdentity(waitMs: number): void {
     this.#lock = lockIdentity("daemon", this.#world, this.place, waitMs);
     this.#locked();
-    await Promise.resolve();
   }
 
+  /** One round of a daemon. True when more waits to be read. */
   async tick(): Promise<boolean> {
     if (this.#stuck !== undefined && this.monoMs() < this.#stuck.retryMs) return false;
     try {
@@ -143,6 +117,7 @@ class OpenAgent implements Agent {
     }
   }
 
+  /** When the next round is due: monotonic ms. */
   nextDueMs(): number {
     if (this.#stuck !== undefined) return this.#stuck.retryMs;
     const dueMs = this.#session?.core.nextDueMs ?? Infinity;
@@ -151,6 +126,7 @@ class OpenAgent implements Agent {
       : Math.min(dueMs, this.monoMs() + LAST_RETRY_MS);
   }
 
+  /** A matter for the operator that no line gives by itself. Spec 3.5. */
   tell(incident: OperatorIncident): Promise<void> {
     return this.#using(({ core }) => {
       core.store.write((into) => {
@@ -159,10 +135,12 @@ class OpenAgent implements Agent {
     });
   }
 
+  /** How often we beat now, ms. */
   cadenceMs(): number {
     return this.#session?.core.ownCadenceMs ?? this.place.tiers.cadencesMs.T1_active;
   }
 
+  /** One last beat, `paused`. */
   async farewell(): Promise<void> {
     try {
       const { core } = this.#locked();
@@ -182,22 +160,23 @@ class OpenAgent implements Agent {
     return this.#using(({ core }) => ({ read: markIdsRead(core, ids) }));
   }
 
-  setStatus(change: Parameters<Agent["setStatus"]>[0]): Promise<void> {
+  setStatus(change: StateChange): Promise<void> {
     return this.#using(({ core }) => {
       core.setState(change);
     });
   }
 
-  notify(matter: Parameters<Agent["notify"]>[0]): Promise<{ told: boolean }> {
+  notify(matter: OwnMatter): Promise<{ told: boolean }> {
     return this.#using(({ notices }) => ({ told: notices.notify(matter) }));
   }
 
-  async send(groups: Parameters<Agent["send"]>[0]): ReturnType<Agent["send"]> {
+  /** Each group is what one caller sends; all go out as one write, and each has its answer. */
+  async send(groups: readonly (readonly Draft[])[]): Promise<SendAnswer[]> {
     const answers = await this.#sending((session) => sendGroups(session, groups));
     return answers.map((answer) => ({ ...answer, ...this.#unpublished() }));
   }
 
-  async sendOnce(...[drafts, key]: Parameters<Agent["sendOnce"]>): ReturnType<Agent["sendOnce"]> {
+  async sendOnce(drafts: readonly Draft[], key: RequestKey): Promise<SendAnswer> {
     const answer = await this.#sending((session) => sendOnce(session, drafts, key));
     return { ...answer, ...this.#unpublished() };
   }
@@ -206,15 +185,15 @@ class OpenAgent implements Agent {
     return this.#publishError === undefined ? {} : { unpublished: this.#publishError };
   }
 
-  answered(key: Parameters<Agent["answered"]>[0]): ReturnType<Agent["answered"]> {
+  answered(key: RequestKey): Promise<SendAnswer | null> {
     return this.#reading(({ session }) => answered(session, key));
   }
 
-  changeMembers(change: Parameters<Agent["changeMembers"]>[0]): ReturnType<Agent["changeMembers"]> {
+  changeMembers(change: MemberChange): Promise<SendAnswer> {
     return this.#sending((session) => proposeMembers(session, change));
   }
 
-  leave(): ReturnType<Agent["leave"]> {
+  leave(): Promise<SendAnswer> {
     return this.#sending(leaveWire);
   }
 
@@ -222,17 +201,17 @@ class OpenAgent implements Agent {
     return this.#using(({ core }) => ({ woken: core.wake() }));
   }
 
-  resetPeer(...[peer, follow]: Parameters<Agent["resetPeer"]>): ReturnType<Agent["resetPeer"]> {
+  resetPeer(peer: string, follow?: LinePlace): Promise<HoldsView> {
     return this.#using(({ decisions }) => decisions.resetPeer(peer, follow));
   }
 
-  revokeKey(...[keyId, last]: Parameters<Agent["revokeKey"]>): Promise<void> {
+  revokeKey(keyId: string, last?: LinePlace): Promise<void> {
     return this.#using(({ decisions }) => {
       decisions.revokeKey(keyId, last);
     });
   }
 
-  reclaim(from?: readonly string[]): ReturnType<Agent["reclaim"]> {
+  reclaim(from?: readonly string[]): Promise<ReclaimAnswer> {
     return this.#using(({ decisions }) => decisions.reclaim(from));
   }
 
@@ -260,9 +239,9 @@ class OpenAgent implements Agent {
   }
 
   async reload(): Promise<void> {
-    this.#now.config = loadPlace(this.#world.disk, this.#world.places, this.#request);
+    this.#config = loadPlace(this.#world.disk, this.#world.places, this.#request);
     if (this.#session === undefined) return;
-    this.#session.trust.reread();
+    this.#session.reload(this.#config);
     // Operator decisions take effect before the reload returns.
     await this.tick();
   }
@@ -276,36 +255,34 @@ class OpenAgent implements Agent {
 
   /** A daemon's session: it is opened again where it could not be. */
   #locked(): Session {
-    this.#session ??= openSession(this.#world, this.#now, true);
+    this.#session ??= new Session(this.#world, this.#config, "daemon");
     return this.#session;
   }
 
   /** What a command or a client of a daemon does; a command takes everything in before and publishes behind it. */
   async #using<T>(work: (session: Session) => T | Promise<T>): Promise<T> {
     if (this.#world.daemonElsewhere !== undefined) throw heldElsewhere(this.place);
-    if (this.#lock !== undefined) {
-      const session = this.#locked();
-      const result = await work(session);
-      session.core.publish();
-      this.#notePublishing(session);
-      session.core.writeFiles();
-      return result;
-    }
+    if (this.#lock !== undefined) return this.#act(this.#locked(), work);
     const lock = lockIdentity("command", this.#world, this.place, COMMAND_LOCK_WAIT_MS);
     let session: Session | undefined;
     try {
-      session = openSession(this.#world, this.#now, false);
+      session = new Session(this.#world, this.#config, "command");
       while (await session.core.round());
-      const result = await work(session);
-      session.core.publish();
-      this.#notePublishing(session);
+      const result = await this.#act(session, work);
       session.core.notePublished();
-      session.core.writeFiles();
       return result;
     } finally {
       session?.core.close();
       lock.release();
     }
+  }
+
+  async #act<T>(session: Session, work: (session: Session) => T | Promise<T>): Promise<T> {
+    const result = await work(session);
+    session.core.publish();
+    this.#notePublishing(session);
+    session.core.writeFiles();
+    return result;
   }
 
   async #sending<T>(work: (session: Session) => T): Promise<T> {
@@ -332,7 +309,7 @@ class OpenAgent implements Agent {
   }
 
   #readStore<T>(work: (asked: Asked) => T, diskTroubles: readonly DiskTrouble[]): T {
-    const session = openToRead(this.#world, this.#now);
+    const session = new Session(this.#world, this.#config, "reader");
     try {
       return work({ session, isDaemon: false, diskTroubles });
     } finally {

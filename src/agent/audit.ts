@@ -9,7 +9,7 @@ import { Store } from "../store/store.ts";
 import { agentName } from "../wire/handle.ts";
 import { isJsonArray, parseObject } from "../wire/json/json.ts";
 import { MAX_ROSTER } from "../wire/limits.ts";
-import { Core, type CorePlace, type CoreWorld } from "./core.ts";
+import { Core, EVERYTHING, type CorePlace, type CoreWorld } from "./core.ts";
 import { DECISIONS } from "./duties/decision-record.ts";
 
 const FILE_BUDGET = { bytes: 1024 * 1024, lines: 8_192 };
@@ -17,8 +17,6 @@ const FILE_BUDGET = { bytes: 1024 * 1024, lines: 8_192 };
 const MOST_KEYS = 64;
 /** Rounds without anything to do, after which nothing more follows from what was read. */
 const QUIET_ROUNDS = 3;
-/** Our chain seems to be behind its mark: all of it is taken in, and nothing is signed. */
-const NOTHING_SIGNED = { seq: Number.MAX_SAFE_INTEGER, id: null };
 
 /** Lines in carriers that prove nothing about anybody. */
 export interface SkippedLines {
@@ -32,7 +30,7 @@ export interface SkippedLines {
 
 /** What the store of a daemon knows, whether that runs or not. Nothing is written. @throws StorageError */
 export function coreOfStore(world: CoreWorld, place: CorePlace, storePath: string): Core {
-  return new Core(world, place, Store.openToRead(storePath), undefined, () => []);
+  return new Core(world, place, Store.openToRead(storePath), undefined);
 }
 
 /**
@@ -48,8 +46,8 @@ export async function coreOfCarriers(
 ): Promise<{ readonly core: Core; readonly skipped: readonly SkippedLines[] }> {
   const disk = scratchDisk(world.disk);
   const store = new Store(Database.open(":memory:"));
-  const read = transports.map(toRead);
-  const core = new Core({ ...world, disk }, place, store, NOTHING_SIGNED, () => read);
+  const core = new Core({ ...world, disk }, place, store, EVERYTHING);
+  core.use(transports.map(toRead));
   const skipped = new Map<string, SkippedLines>();
   for (let quiet = 0; quiet < QUIET_ROUNDS;) {
     quiet = (await core.round()) ? 0 : quiet + 1;

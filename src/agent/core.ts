@@ -1,4 +1,4 @@
-import type { Duty, Ground } from "./duties/duty.ts";
+import type { Duty } from "./duties/duty.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Onlookers } from "../protocol/asks/views.ts";
 import { NOT_WHILE_PARKED } from "../protocol/asks/requests.ts";
@@ -6,9 +6,8 @@ import { advertisedCadenceMs, presence } from "../protocol/beats/life.ts";
 import type { OwnLines as OwnLinesPort, Transport, Urgency } from "../carriers/carrier.ts";
 import type { Membership } from "../carriers/folder.ts";
 import { Heart } from "./heart.ts";
-import { Allowances } from "./lines/allowances.ts";
 import { CarrierReading, type Pass, type ReadingNow } from "./lines/carrier-reading.ts";
-import { Intake, type Judging, type Taken } from "./lines/intake.ts";
+import type { Judging, Taken } from "./lines/intake.ts";
 import { writeMark, type Mark } from "./lines/mark.ts";
 import { OwnLines, type Readiness, type Signing } from "./lines/own-lines.ts";
 import { closingsOf, type Draft as CloseDraft, type Situation } from "../protocol/asks/closing.ts";
@@ -91,8 +90,8 @@ export type Sent =
   /** A draft has `parks`, which its daemon alone writes. */
   | { readonly is: "reserved" };
 
-/** A mark above whatever our key has signed. */
-const EVERYTHING: Mark = { seq: Number.MAX_SAFE_INTEGER, id: null };
+/** A mark above whatever our key has signed: all of it is taken in, and nothing is signed. */
+export const EVERYTHING: Mark = { seq: Number.MAX_SAFE_INTEGER, id: null };
 /** Answers to our lines that are looked at for silent addressees of incidents. */
 const MOST_INCIDENTS = 256;
 /** What an answer does with the line that it answers. */
@@ -106,21 +105,24 @@ const MOST_COPIES = 256;
  * One agent on one wire: takes lines in, decides what follows, signs its own and publishes them. Calls do not
  * overlap. What it holds is the store; nothing else has to agree with it. Spec 4.1, 4.7.
  */
-export class Core implements Ground {
+export class Core {
   readonly store: Store;
-  readonly own: OwnLines;
+  readonly #own: OwnLines;
   readonly history: History;
-  readonly place: CorePlace;
+  /** The agent puts another one there when its operator has changed it. */
+  place: CorePlace;
   readonly world: CoreWorld;
   #members: Members;
   readonly #reading: CarrierReading;
-  readonly transports: readonly Transport[];
+  #transports: readonly Transport[] = [];
   readonly #inbox: PlainFile;
-  readonly #duties: readonly Duty[];
+  #duties: readonly Duty[] = [];
   #mark: Mark | undefined;
   #pass: Pass | undefined;
   #troubles: readonly StorageError[] = [];
   readonly #heart: Heart;
+  /** Our chain, as transports publish it. */
+  readonly ours: OwnLinesPort;
   /** Number of rereads of our own carriers by `reclaim`. */
   #ownReadAgain = 0;
   /** How soon others need what is not published yet. */
@@ -128,38 +130,30 @@ export class Core implements Ground {
   /** A deadline has passed since the carriers that it concerns were fetched. */
   #needsFetch = false;
 
-  /** @param transports are made from the port through which they read our chain */
-  constructor(
-    world: CoreWorld,
-    place: CorePlace,
-    store: Store,
-    mark: Mark | undefined,
-    transports: (ours: OwnLinesPort) => readonly Transport[],
-    duties: (ground: Ground) => readonly Duty[] = () => [],
-  ) {
+  constructor(world: CoreWorld, place: CorePlace, store: Store, mark: Mark | undefined) {
     this.store = store;
     this.world = world;
     this.place = place;
     this.#mark = mark;
-    this.own = new OwnLines(store, place.self);
+    this.#own = new OwnLines(store, place.self);
     this.history = store.history(place.wireId);
     this.#members = new Members(this.history, place.pinned);
-    this.#reading = new CarrierReading(store, new Intake(store, world.verifyAll), new Allowances());
+    this.#reading = new CarrierReading(store, world.verifyAll);
     this.#inbox = new PlainFile(world.disk, place.inboxPath, inboxRows(store), mailId);
-    this.transports = transports({
+    this.#heart = new Heart(this);
+    this.ours = {
       handle: place.self,
-      chain: () => ({ ...this.own.chain(), readAgain: this.#ownReadAgain }),
+      chain: () => ({ ...this.#own.chain(), readAgain: this.#ownReadAgain }),
       beforeAppend: (last) => {
         this.#raiseMark(last.seq);
       },
-    });
-    this.#heart = new Heart(this, {
-      lackedMark: () => this.#lackedMark,
-      sayLoose: (into, draft) => {
-        this.own.sayLoose(into, draft, this.#signing());
-      },
-    });
-    this.#duties = duties(this);
+    };
+  }
+
+  /** Before the first round: the places of the wire, and what the agent keeps true besides its chain. */
+  use(transports: readonly Transport[], duties: readonly Duty[] = []): void {
+    this.#transports = transports;
+    this.#duties = duties;
   }
 
   /** The members of the roster in force, and whether each chains. */
@@ -167,14 +161,14 @@ export class Core implements Ground {
     return this.roster.roster;
   }
 
-  /** As of `Known`. */
+  /** The roster in force, and how it came about. */
   get roster(): RosterInForce {
     const { pinned } = this.place;
     if (this.#members.pinned !== pinned) this.#members = new Members(this.history, pinned);
     return this.#members.inForce;
   }
 
-  /** As of `Known`. */
+  /** The first reading of the wire has ended: what is taken in now was not there before. */
   get isLive(): boolean {
     return this.#reading.isLive;
   }
@@ -188,6 +182,11 @@ export class Core implements Ground {
   /** Whether and why most types are not sent now. Spec 3.5. */
   get safeMode(): SafeMode | undefined {
     return safeModeOf(this.history, this.store.escalations.open(), this.#safeModeReader);
+  }
+
+  /** The places of the wire. */
+  get transports(): readonly Transport[] {
+    return this.#transports;
   }
 
   /** What the last pass over the carriers has found. */
@@ -208,15 +207,19 @@ export class Core implements Ground {
     return this.#heart.cadenceMs;
   }
 
+  /** A beat of ours is due no later than then: monotonic ms. */
   beatBy(monoMs: number): void {
     this.#heart.beatBy(monoMs);
   }
 
-  /** As of `Ground`. */
+  /**
+   * Within a transaction: our chain ends with what is whole of it, as the mark says from now on; what else our key
+   * has signed is given up. @throws StorageError
+   */
   endChainHere(into: StoreWriter): void {
     const { seq, id } = this.store.chains.whole(this.place.self);
     const mark = { seq, id };
-    this.own.forgetForeign(into);
+    this.#own.forgetForeign(into);
     writeMark(this.world.disk, this.place.markPath, mark);
     this.#mark = mark;
   }
@@ -229,7 +232,7 @@ export class Core implements Ground {
         whole: this.store.chains.whole(this.place.self).seq,
         mark: this.#mark?.seq ?? 0,
       };
-    return this.own.readiness(this.#mark);
+    return this.#own.readiness(this.#mark);
   }
 
   /** One round: take in, decide, publish. True: more can be read at once. */
@@ -237,11 +240,11 @@ export class Core implements Ground {
     const { clock } = this.world;
     const wallMs = Math.floor(clock.wallMs());
     if (this.store.setBack(wallMs)) this.#heart.setBack(wallMs);
-    this.#pass = await this.#reading.pass(this.transports, this.#readingNow);
+    this.#pass = await this.#reading.pass(this.#transports, this.#readingNow);
     this.#heart.look();
     this.#needsFetch = false;
     for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
-    if (this.#needsFetch) for (const transport of this.transports) transport.refresh();
+    if (this.#needsFetch) for (const transport of this.#transports) transport.refresh();
     this.publish();
     this.notePublished();
     this.writeFiles();
@@ -255,7 +258,7 @@ export class Core implements Ground {
       handles: this.roster.handles,
       now: () => ({ wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
       fold: (into, taken) => {
-        this.own.noteForeign(into, taken.foreign);
+        this.#own.noteForeign(into, taken.foreign);
         this.#fold(into, taken.lines);
         this.#foldLater(into, taken);
         this.#close(into, new Set(taken.lines.flatMap((n) => this.store.line(n)?.thread ?? [])));
@@ -277,8 +280,8 @@ export class Core implements Ground {
     this.#ownReadAgain += 1;
     try {
       await this.#reading.takeLines(self, lines, this.#readingNow);
-      this.#reading.dropCursors(this.transports, self);
-      do this.#pass = await this.#reading.pass(this.transports, this.#readingNow);
+      this.#reading.dropCursors(this.#transports, self);
+      do this.#pass = await this.#reading.pass(this.#transports, this.#readingNow);
       while (this.#pass.hasMore);
     } finally {
       this.#mark = before;
@@ -325,7 +328,7 @@ export class Core implements Ground {
   send(drafts: readonly Draft[], key?: SendKey): Sent {
     const { readiness } = this;
     if (readiness.is !== "ready") return { is: "not ready", readiness };
-    const unheld = drafts.flatMap((draft) => this.own.unheldPlace(draft) ?? [])[0];
+    const unheld = drafts.flatMap((draft) => this.#own.unheldPlace(draft) ?? [])[0];
     if (unheld !== undefined) return { is: "unheld", place: unheld };
     const mode = this.safeMode;
     const isHeldBack = ({ type, body }: Draft): boolean => !mayBeSentInSafeMode(type, body);
@@ -364,13 +367,13 @@ export class Core implements Ground {
   publish(): void {
     const urgency = this.#urgency;
     this.#urgency = "cadence";
-    for (const transport of this.transports) transport.publish(urgency);
+    for (const transport of this.#transports) transport.publish(urgency);
   }
 
   /** Records when each transport has published our lines: one transaction per round, because it costs an fsync. */
   notePublished(): void {
     const { sends } = this.store;
-    const risen = this.transports.filter(
+    const risen = this.#transports.filter(
       (each) => each.publishedThrough > sends.publishedThrough(placeName(each)),
     );
     if (risen.length === 0) return;
@@ -384,9 +387,9 @@ export class Core implements Ground {
     if (this.#urgency !== "soon" && urgency !== "cadence") this.#urgency = urgency;
   }
 
-  /** As of `Known`. */
+  /** Since when each place of the wire has a line of our chain in a carrier of ours: wall ms. Undefined: not yet. */
   publishedMs({ seq }: ChainPlace): number | undefined {
-    const since = this.transports.map((each) => {
+    const since = this.#transports.map((each) => {
       const isThere = each.publishedThrough >= seq;
       const notedMs = this.store.sends.publishedMs(placeName(each), seq);
       return notedMs ?? (isThere ? this.world.clock.wallMs() : undefined);
@@ -450,7 +453,8 @@ export class Core implements Ground {
     return { ...this.place, isMember, isFirstReading, mark: this.#mark };
   }
 
-  get #lackedMark(): ChainPlace | undefined {
+  /** Our last line by the mark, while the store lacks it. */
+  get lackedMark(): ChainPlace | undefined {
     const { self } = this.place;
     const mark = this.#mark;
     if (mark?.id === undefined || mark.id === null) return undefined;
@@ -464,12 +468,17 @@ export class Core implements Ground {
     return { signer, wireId, version, nowMs: Math.floor(clock.wallMs()), micros: clock.micros() };
   }
 
-  /** As of `Ground`. */
+  /** Within a transaction: signs a line and holds it. `readiness` is "ready" and nothing it names is unheld. */
   say(into: StoreWriter, draft: Draft): HeldLine {
-    const line = this.own.append(into, draft, this.#signing());
+    const line = this.#own.append(into, draft, this.#signing());
     this.#hurry(line.type === "heartbeat" ? "receipt" : "soon");
     this.#fold(into, [line.n]);
     return line;
+  }
+
+  /** Within a transaction: signs a beat that is in no chain. */
+  sayLoose(into: StoreWriter, draft: Draft): void {
+    this.#own.sayLoose(into, draft, this.#signing());
   }
 
   /** What follows from lines that were just taken in, in tables of the store. */
@@ -613,7 +622,10 @@ export class Core implements Ground {
     return hasSigned;
   }
 
-  /** As of `Ground`. */
+  /**
+   * Within a transaction: tells our operator of a matter, once. It may be raised each round as long as it is true;
+   * what follows from a historical line is not.
+   */
   tell(_: StoreWriter, incident: OperatorIncident): void {
     if (!this.store.told.add(incident, this.world.clock.wallMs())) return;
     const { cause, peer, subject, detail } = incident;
@@ -637,6 +649,7 @@ export class Core implements Ground {
     this.#hurry("receipt");
   }
 
+  /** What closes follow from. */
   get situation(): Situation {
     const { self, answerTimes } = this.place;
     return {
@@ -656,6 +669,7 @@ export class Core implements Ground {
     };
   }
 
+  /** What an ask is shown by. */
   get onlookers(): Onlookers {
     const beats = this.store.beats(this.place.self);
     return {
@@ -669,7 +683,7 @@ export class Core implements Ground {
     };
   }
 
-  /** As of `Known`. */
+  /** The carriers of an author were read to their end as of then (wall ms); undefined: not yet. */
   knownMs(author: string): number | undefined {
     return this.#reading.knownMs(author);
   }
@@ -679,7 +693,7 @@ export class Core implements Ground {
     return id === null ? undefined : { author, seq, id };
   }
 
-  /** As of `Known`. */
+  /** ms between the beats of an author, as its last one says. */
   cadenceMs(handle: string): number {
     const { tiers, self } = this.place;
     const life = this.store.beats(self).life(handle);

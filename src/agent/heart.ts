@@ -20,8 +20,7 @@ import type { HeldLine, StoreWriter } from "../store/store.ts";
 import type { HeartbeatTier } from "../trust/policy/heartbeat-tiers.ts";
 import type { Draft } from "../wire/compose.ts";
 import { SECOND_MS } from "../wire/durations.ts";
-import type { ChainPlace } from "../wire/places.ts";
-import type { Ground } from "./duties/duty.ts";
+import type { Core } from "./core.ts";
 import {
   changeOwnState,
   notWokenNow,
@@ -32,14 +31,6 @@ import {
   type StateChange,
 } from "./own-state.ts";
 import { readParked } from "./parked.ts";
-
-/** What the heart needs of our own lines. */
-export interface OwnBeats {
-  /** Our last line by the mark, while the store lacks it. */
-  lackedMark(): ChainPlace | undefined;
-  /** Within a transaction: signs a beat that is in no chain. */
-  sayLoose(into: StoreWriter, draft: Draft): void;
-}
 
 /** Lines of ours by which a peer sees that our state has changed, answers aside. Spec 4.9. */
 const STATE_CHANGES: ReadonlySet<string> = new Set(["ship", "warning", "decision", "release"]);
@@ -56,8 +47,7 @@ const REFUSES_NOTHING: ReadonlySet<string | null> = new Set(["mail", "passed", n
  * as long as the process; what the agent said is in the store. Spec 3.2.1, 4.9.
  */
 export class Heart {
-  readonly #ground: Ground;
-  readonly #own: OwnBeats;
+  readonly #core: Core;
   #paces: Map<string, Pace> = new Map();
   #timer: BeatTimer = NEW_BEAT_TIMER;
   /** A beat is due no later than then: monotonic ms. */
@@ -67,10 +57,9 @@ export class Heart {
   /** Whether our last beat said `paused`; undefined before the first one. */
   #wasPaused: boolean | undefined;
 
-  constructor(ground: Ground, own: OwnBeats) {
-    this.#ground = ground;
-    this.#own = own;
-    this.#delivered = ground.store.mail.last();
+  constructor(core: Core) {
+    this.#core = core;
+    this.#delivered = core.store.mail.last();
   }
 
   /** When the next beat is due: monotonic ms. Infinity while nobody reads our beats. */
@@ -81,7 +70,7 @@ export class Heart {
 
   /** ms between two beats now. */
   get cadenceMs(): number {
-    return this.#ground.place.tiers.cadencesMs[this.#tier];
+    return this.#core.place.tiers.cadencesMs[this.#tier];
   }
 
   /** A beat is due no later than then: monotonic ms. */
@@ -91,7 +80,7 @@ export class Heart {
 
   /** Once a round: what lines cannot show by themselves. */
   look(): void {
-    const { store, safeMode, world } = this.#ground;
+    const { store, safeMode, world } = this.#core;
     const delivered = store.mail.last();
     if (delivered > this.#delivered) {
       const mail = store.mail.after({}, this.#delivered, MOST_DELIVERED);
@@ -114,7 +103,7 @@ export class Heart {
 
   /** A line was taken in or signed: within its transaction. Historical lines change no pace. */
   take(line: HeldLine): void {
-    const { self } = this.#ground.place;
+    const { self } = this.#core.place;
     if (!line.isLive || line.type === "heartbeat") return;
     if (line.isOurs && !REFUSES_NOTHING.has(line.verdict)) this.#bringForward();
     if (line.author === self) this.#takeOwn(line);
@@ -131,7 +120,7 @@ export class Heart {
 
   /** The agent, or its tool, says what it does. */
   setState(change: StateChange): void {
-    const { store, world } = this.#ground;
+    const { store, world } = this.#core;
     const nowMs = Math.floor(world.clock.wallMs());
     const { headsDown } = change;
     this.#changeAll({ is: headsDown === true ? "heads_down" : "state_change" });
@@ -146,7 +135,7 @@ export class Heart {
 
   /** Within a transaction: the agent itself has sent or read something. */
   noteAct(into: StoreWriter): void {
-    const { store, world } = this.#ground;
+    const { store, world } = this.#core;
     writeOwnState(into, store, { lastSeenMs: Math.floor(world.clock.wallMs()) });
   }
 
@@ -156,7 +145,7 @@ export class Heart {
    * @param isLast the daemon stops: the beat says `paused`, and that the next one comes at the pace of T3
    */
   beat(isLast = false): boolean {
-    const { world, store, place, readiness, safeMode } = this.#ground;
+    const { world, store, place, readiness, safeMode } = this.#core;
     const nowMs = Math.floor(world.clock.wallMs());
     const mayChain = readiness.is === "ready";
     const said = this.#lastSaid();
@@ -186,8 +175,8 @@ export class Heart {
     store.write((into) => {
       store.beats(place.self).noteSaid(words, nowMs);
       this.#write(into, own, { wakeups, headsDown: own.headsDown && this.#isDown });
-      if (words.isChained) this.#ground.say(into, draft);
-      else this.#own.sayLoose(into, draft);
+      if (words.isChained) this.#core.say(into, draft);
+      else this.#core.sayLoose(into, draft);
     });
     this.#wasPaused = state === "paused";
     this.#restart(cadenceMs);
@@ -196,7 +185,7 @@ export class Heart {
 
   /** The wall clock was set back to then, ms of Unix time. */
   setBack(wallMs: number): void {
-    const { store } = this.#ground;
+    const { store } = this.#core;
     const { sinceMs, lastSeenMs } = readOwnState(store);
     const atMost = (ms: number | null): number | null => ms && Math.min(ms, wallMs);
     store.write((into) => {
@@ -205,27 +194,27 @@ export class Heart {
   }
 
   #restart(cadenceMs: number): void {
-    const { clock, random } = this.#ground.world;
+    const { clock, random } = this.#core.world;
     this.#byMs = Infinity;
     this.#timer = restartTimer(this.#timer, { nowMs: clock.monoMs(), cadenceMs, random: random() });
   }
 
   #write(into: StoreWriter, own: OwnState, change: Pick<OwnState, "wakeups" | "headsDown">): void {
     if (own.wakeups !== change.wakeups || own.headsDown !== change.headsDown)
-      writeOwnState(into, this.#ground.store, change);
+      writeOwnState(into, this.#core.store, change);
   }
 
   #compose(nowMs: number, isBusy: boolean, wasBusy: boolean): BeatWords {
-    const ground = this.#ground;
-    const { store, place, readiness } = ground;
+    const core = this.#core;
+    const { store, place, readiness } = core;
     const { self } = place;
     return composeBeat(
       {
         ...{ self, nowMs, isBusy, wasBusy, owesIncident: this.#owesIncident() },
         turn: store.chains.whole(self).seq + 1,
         mayChain: readiness.is === "ready",
-        lackedMark: this.#own.lackedMark(),
-        isReadToEnd: (author, sinceMs) => (ground.knownMs(author) ?? -Infinity) > sinceMs,
+        lackedMark: core.lackedMark,
+        isReadToEnd: (author, sinceMs) => (core.knownMs(author) ?? -Infinity) > sinceMs,
       },
       store.beats(self),
     );
@@ -233,7 +222,7 @@ export class Heart {
 
   /** What our last chained beat says: it may have been written before our store was lost. */
   #lastSaid(): { readonly isBusy: boolean; readonly wakeups: number } {
-    const { store, history, place } = this.#ground;
+    const { store, history, place } = this.#core;
     const { seq, id } = store.chains.whole(place.self);
     const tip = id === null ? undefined : { author: place.self, seq, id };
     const body = tip === undefined ? undefined : history.lastBeats(tip, Infinity)[0]?.body;
@@ -245,18 +234,18 @@ export class Heart {
   }
 
   #owesIncident(): boolean {
-    const { store, place } = this.#ground;
+    const { store, place } = this.#core;
     return store.owed.incidents(place.self, "all", 1).length > 0;
   }
 
   /** Other members; none once our agent is no member: nobody asks for its beats. */
   get #peers(): readonly string[] {
-    const { members, place } = this.#ground;
+    const { members, place } = this.#core;
     return members.has(place.self) ? [...members.keys()].filter((each) => each !== place.self) : [];
   }
 
   get #tier(): HeartbeatTier {
-    const { store, place } = this.#ground;
+    const { store, place } = this.#core;
     if ((readParked(store)?.stop ?? null) !== null) return "T3_long_idle";
     return fastestTier(
       this.#peers.map((peer) => this.#pace(peer)),
@@ -271,14 +260,14 @@ export class Heart {
   #pace(peer: string): Pace {
     const known = this.#paces.get(peer);
     if (known !== undefined) return known;
-    const { store, place } = this.#ground;
+    const { store, place } = this.#core;
     const { headsDown } = readOwnState(store);
     return headsDown ? changePace(NEW_PACE, { is: "heads_down" }, place.tiers) : NEW_PACE;
   }
 
   #change(peer: string, event: PaceEvent): void {
     if (!this.#peers.includes(peer)) return;
-    this.#paces.set(peer, changePace(this.#pace(peer), event, this.#ground.place.tiers));
+    this.#paces.set(peer, changePace(this.#pace(peer), event, this.#core.place.tiers));
   }
 
   #changeAll(event: PaceEvent): void {
@@ -286,7 +275,7 @@ export class Heart {
   }
 
   #pacesAfterBeat(atMs: number): Map<string, Pace> {
-    const { store, place } = this.#ground;
+    const { store, place } = this.#core;
     const unread = new Set(store.mail.unread().map(({ author }) => author));
     return new Map(
       this.#peers.map((peer) => [
@@ -301,11 +290,11 @@ export class Heart {
   }
 
   #bringForward(): void {
-    this.#timer = bringForward(this.#timer, this.#ground.world.clock.monoMs());
+    this.#timer = bringForward(this.#timer, this.#core.world.clock.monoMs());
   }
 
   #takeOwn(line: HeldLine): void {
-    const read = this.#ground.history.linked(line);
+    const read = this.#core.history.linked(line);
     if (read === undefined) return;
     const isAnswer = (["proposal", "request"] as const).some(
       (is) => line.type === "ack" && readAnswer(read, is) !== undefined,
@@ -326,7 +315,7 @@ export class Heart {
 
   /** Who has proposed something in a thread, and whether any of it is open. */
   #proposers(thread: string): { readonly authors: readonly string[]; readonly isOpen: boolean } {
-    const parts = this.#ground.store.askParts(thread, MOST_RIVALS);
+    const parts = this.#core.store.askParts(thread, MOST_RIVALS);
     const proposals = parts.filter(({ ask }) => ask.is === "proposal");
     return {
       authors: [...new Set(proposals.map(({ ask }) => ask.place.author))],
@@ -336,7 +325,7 @@ export class Heart {
 
   /** Claims of others that are contested with one of ours. */
   #contested(): readonly { readonly peer: string; readonly thread: string }[] {
-    const { store, history, place, members, world } = this.#ground;
+    const { store, history, place, members, world } = this.#core;
     const facts: ClaimFacts = {
       ...{ history, self: place.self, members: new Set(members.keys()), domains: place.domains },
       live: store.claims.live(history, world.clock.wallMs()),

@@ -3,7 +3,7 @@ import type { RequestKey, SendAnswer } from "../api/client.ts";
 import { readAsk } from "../protocol/asks/ask-line.ts";
 import type { ChangeRefusal } from "../protocol/asks/members.ts";
 import { booleanField, field } from "../protocol/body.ts";
-import { StorageError } from "../storage/disk/disk.ts";
+import type { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isJsonObject } from "../wire/json/json.ts";
 import { isChained, readPlace } from "../wire/places.ts";
@@ -24,14 +24,19 @@ import type { Session } from "./session/session.ts";
 /**
  * What each group sends, all of it in one transaction, or nothing. Spec 4.7.
  *
+ * @param key of a group that is alone
  * @throws DeaddropError for what must not be signed, or cannot be written
  */
-export function sendGroups(session: Session, groups: readonly (readonly Draft[])[]): SendAnswer[] {
+export function sendGroups(
+  session: Session,
+  groups: readonly (readonly Draft[])[],
+  key?: RequestKey,
+): SendAnswer[] {
   const { core } = session;
   const wasParked = readParked(core.store) !== undefined;
   const prepared = groups.map((drafts) => drafts.map((draft) => withMembersTaken(core, draft)));
   checkDrafts(core, prepared.flat());
-  const lines = sentLines(core, commit(session, prepared.flat()));
+  const lines = sentLines(core, commit(session, prepared.flat(), key));
   const parks = !wasParked && readParked(core.store) !== undefined;
   const others = recipientsOf(core);
   const nowMs = core.world.clock.wallMs();
@@ -46,16 +51,7 @@ export function sendGroups(session: Session, groups: readonly (readonly Draft[])
 
 /** The same for one group, once under its key. Spec 8.1. */
 export function sendOnce(session: Session, drafts: readonly Draft[], key: RequestKey): SendAnswer {
-  const { core } = session;
-  const before = answered(session, key);
-  if (before !== null) return before;
-  const prepared = drafts.map((draft) => withMembersTaken(core, draft));
-  checkDrafts(core, prepared);
-  const wasParked = readParked(core.store) !== undefined;
-  const messages = sentLines(core, commit(session, prepared, key));
-  const parks = !wasParked && readParked(core.store) !== undefined;
-  const hints = recipientHints(prepared, recipientsOf(core), core.world.clock.wallMs());
-  return { outcome: "sent", messages, ...hints, ...(parks ? { parks } : {}) };
+  return answered(session, key) ?? sendOne(session, drafts, key);
 }
 
 /** What was sent under a key; null: nothing was. */
@@ -76,37 +72,32 @@ export function leaveWire(session: Session): SendAnswer {
   return sendOne(session, leaveDrafts(session.core));
 }
 
-function sendOne(session: Session, drafts: readonly Draft[]): SendAnswer {
-  const [answer] = sendGroups(session, [drafts]);
+function sendOne(session: Session, drafts: readonly Draft[], key?: RequestKey): SendAnswer {
+  const [answer] = sendGroups(session, [drafts], key);
   if (answer === undefined) throw new Error("what was sent has no answer");
   return answer;
 }
 
-function commit(session: Session, drafts: readonly Draft[], key?: RequestKey) {
+function commit(session: Session, drafts: readonly Draft[], key: RequestKey | undefined) {
   const { core } = session;
-  try {
-    const sent = core.send(drafts, key);
-    switch (sent.is) {
-      case "sent":
-        return sent.lines;
-      case "unheld":
-        throw unheldError(sent.place);
-      case "safe mode":
-        throw safeModeError(drafts[0]?.type ?? "", sent.mode, core.place.self);
-      case "not ready": {
-        const { detail, end } = stopOf(session, sent.readiness);
-        throw new DeaddropError("refused", `not sent: ${detail}`, { hint: end });
-      }
-      case "parked":
-        throw new DeaddropError("refused", "not sent: this agent is parked", {
-          hint: "it goes on with: deaddrop wake",
-        });
-      case "reserved":
-        throw new DeaddropError("bad_draft", "not sent: body.parks is for the daemon to write");
+  const sent = core.send(drafts, key);
+  switch (sent.is) {
+    case "sent":
+      return sent.lines;
+    case "unheld":
+      throw unheldError(sent.place);
+    case "safe mode":
+      throw safeModeError(drafts[0]?.type ?? "", sent.mode, core.place.self);
+    case "not ready": {
+      const { detail, end } = stopOf(session, sent.readiness);
+      throw new DeaddropError("refused", `not sent: ${detail}`, { hint: end });
     }
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    throw notSent(error);
+    case "parked":
+      throw new DeaddropError("refused", "not sent: this agent is parked", {
+        hint: "it goes on with: deaddrop wake",
+      });
+    case "reserved":
+      throw new DeaddropError("bad_draft", "not sent: body.parks is for the daemon to write");
   }
 }
 

@@ -1,7 +1,7 @@
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import type { Places } from "../storage/paths.ts";
 import { verifyAll } from "../workers/check-pool.ts";
-import { openAgent } from "../agent/agent.ts";
+import { Agent } from "../agent/agent.ts";
 import type { AgentReach, ClientPlace } from "../api/client.ts";
 import { askDirectly } from "../api/operations.ts";
 import { systemClock } from "../agent/session/clock.ts";
@@ -42,7 +42,7 @@ export function realWorld(
  */
 export function reachDirectly(places: Places, at: ClientPlace): AgentReach {
   const { wireDir, handle, peers } = at;
-  const agent = openAgent(realWorld(places, wireDir, silentLogger), { wireDir, handle, peers });
+  const agent = new Agent(realWorld(places, wireDir, silentLogger), { wireDir, handle, peers });
   return {
     viaDaemon: false,
     ask: askDirectly(makeService(agent, makeQueue())),

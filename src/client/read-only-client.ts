@@ -1,6 +1,6 @@
 import type { AgentReach, ClientPlace } from "../api/client.ts";
 import { askDirectly, type Answer, type OperationName } from "../api/operations.ts";
-import { openAgent } from "../agent/agent.ts";
+import { Agent } from "../agent/agent.ts";
 import { makeQueue } from "../agent/session/queue.ts";
 import { makeService } from "../agent/session/group-commit.ts";
 import { silentLogger } from "../agent/session/world.ts";
@@ -41,7 +41,7 @@ export function reachReadOnly(
   const disk = scratchDisk(nodeDisk({ wireDir }));
   const real = realWorld(places, wireDir, silentLogger, disk);
   const world = { ...real, daemonElsewhere: { pid: holderOf(lock) } };
-  const agent = openAgent(world, { wireDir, handle, peers });
+  const agent = new Agent(world, { wireDir, handle, peers });
   const ask = askDirectly(makeService(agent, makeQueue()));
   return {
     viaDaemon: false,

@@ -10,7 +10,7 @@ import { Checkpointer } from "../store/checkpointer.ts";
 import type { WireLayout } from "../carriers/carrier.ts";
 import { quote } from "../wire/quote.ts";
 import type { World } from "../agent/session/world.ts";
-import { openAgent, type Agent } from "../agent/agent.ts";
+import { Agent } from "../agent/agent.ts";
 import { auditTonight } from "./calendar/nightly-audit.ts";
 import { scheduleTasks, type CalendarWork } from "./calendar/scheduled-tasks.ts";
 import { archiveClosedYear } from "./calendar/year-end.ts";
@@ -134,7 +134,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     // One round does not wait for a command: the next daemon that stays runs it.
     ...(once ? {} : { hooks: { onNotice: hook.heard, stop: stopHook } }),
   };
-  const agent = openAgent(world, { wireDir, handle, peers });
+  const agent = new Agent(world, { wireDir, handle, peers });
   await begin(agent, log, once);
   try {
     await refuseAway(agent);
@@ -156,7 +156,8 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
 async function begin(agent: Agent, log: Pino, once: boolean): Promise<void> {
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await agent.lockIdentity(DAEMON_LOCK_WAIT_MS);
+      agent.lockIdentity(DAEMON_LOCK_WAIT_MS);
+      return;
     } catch (error) {
       agent.close();
       const mayPass =

@@ -1,5 +1,5 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import type { AgentRounds } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
@@ -39,7 +39,7 @@ export interface Ticker {
 }
 
 export function makeTicker(
-  agent: AgentRounds,
+  agent: Agent,
   queue: Queue,
   log: Logger,
   options: TickerOptions,
@@ -104,10 +104,7 @@ function untilOwnRoundMs(sinceRoundMs: number): number {
 }
 
 /** Until a log, a heartbeat of ours or the service manager wants us again. */
-function untilNextMs(
-  agent: AgentRounds,
-  { pollMs, aliveEveryMs = Infinity }: TickerOptions,
-): number {
+function untilNextMs(agent: Agent, { pollMs, aliveEveryMs = Infinity }: TickerOptions): number {
   const untilBeat = agent.nextDueMs() - agent.monoMs();
   return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
 }

@@ -34,18 +34,14 @@ const place = {
   tiers: { ...tiers, cadencesMs: { ...tiers.cadencesMs, T1_active: 50, T3_long_idle: 1_000 } },
 };
 const store = Store.open(join(home, "store.db"));
-const core = new Core(
-  { disk, clock, verifyAll, random: Math.random },
-  place,
-  store,
-  readMark(disk, markPath),
-  (ours) => [
-    new FolderTransport({
-      ...{ disk, wireDir, mode: 0o600, ours, layout: () => layout },
-      world: { clock, after: () => () => undefined, watch: () => () => undefined },
-    }),
-  ],
-);
+const world = { disk, clock, verifyAll, random: Math.random };
+const core = new Core(world, place, store, readMark(disk, markPath));
+core.use([
+  new FolderTransport({
+    ...{ disk, wireDir, mode: 0o600, ours: core.ours, layout: () => layout },
+    world: { clock, after: () => () => undefined, watch: () => () => undefined },
+  }),
+]);
 
 if (what === "say") {
   for (let turn = 1; ; turn += 1) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import type { Agent } from "../../src/agent/agent.ts";
 import { makeQueue } from "../../src/agent/session/queue.ts";
-import { makeService, type SendingAgent } from "../../src/agent/session/group-commit.ts";
+import { makeService } from "../../src/agent/session/group-commit.ts";
 import type { SendAnswer } from "../../src/api/client.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 
@@ -19,7 +20,7 @@ test("what many clients ask for in one turn of the loop goes out as one group", 
       groups.push(all.length);
       return Promise.resolve(all.map(() => SENT));
     },
-  } as unknown as SendingAgent;
+  } as unknown as Agent;
   const service = makeService(agent, makeQueue());
   // As requests come from sockets: a callback each, and the microtasks run in between.
   const answers = await Promise.all(

@@ -276,9 +276,9 @@ export class CoreAgent {
     const { disk, name, markPath, inboxPath } = this;
     const place = wire.placeOf(this, { ...corePlace(name, wire.names), markPath, inboxPath });
     const world = { disk, clock, verifyAll, random: () => 0.5 };
-    const transports = (ours: OwnLines) => wire.transports(wire, this, ours);
-    const store = Store.open(this.storePath);
-    return new Core(world, place, store, this.mark, transports, wire.duties(this));
+    const core = new Core(world, place, Store.open(this.storePath), this.mark);
+    core.use(wire.transports(wire, this, core.ours), wire.duties(this)(core));
+    return core;
   }
 }
 

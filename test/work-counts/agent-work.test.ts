@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
+import type { Agent as AgentType } from "../../src/agent/agent.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { makeWire, removeWires } from "../support/processes/live-wire.ts";
 import { beginWorkCount } from "../support/work-count.ts";
@@ -8,7 +8,7 @@ import { countWorld, type CountedWorld, type Work } from "./counting-world.ts";
 
 // Before the modules are loaded: only what is compiled after that is counted.
 const calls = await beginWorkCount((url) => url.includes("/src/"));
-const { openAgent } = await import("../../src/agent/agent.ts");
+const { Agent } = await import("../../src/agent/agent.ts");
 const { silentLogger } = await import("../../src/agent/session/world.ts");
 const { realWorld } = await import("../../src/client/direct-client.ts");
 const { placesOf } = await import("../../src/cli/context.ts");
@@ -24,19 +24,19 @@ const clock = {
 };
 
 let counted: CountedWorld;
-let agent: Agent;
-let peer: Agent;
+let agent: AgentType;
+let peer: AgentType;
 
 /** One of four agents on a real disk, and one of its peers; both have read all that there is. */
 beforeEach(async () => {
   const wire = makeWire({ handles: ["forge", ...PEERS] });
   const world = { ...realWorld(placesOf(wire.env), wire.dir, silentLogger), clock };
   counted = countWorld(world);
-  agent = openAgent(counted.world, { wireDir: wire.dir, handle: "forge" });
-  peer = openAgent(world, { wireDir: wire.dir, handle: "peer1" });
-  await peer.lockIdentity(0);
+  agent = new Agent(counted.world, { wireDir: wire.dir, handle: "forge" });
+  peer = new Agent(world, { wireDir: wire.dir, handle: "peer1" });
+  peer.lockIdentity(0);
   await rounds(peer);
-  await agent.lockIdentity(0);
+  agent.lockIdentity(0);
   await rounds(agent);
 });
 
@@ -48,7 +48,7 @@ afterEach(async () => {
 
 afterAll(() => calls.end());
 
-async function rounds(of: Agent): Promise<void> {
+async function rounds(of: AgentType): Promise<void> {
   while (await of.tick());
 }
 

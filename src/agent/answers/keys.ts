@@ -1,5 +1,6 @@
 import { placeJson, type PlaceJson } from "../../wire/places.ts";
-import { askState, type KeyFiles } from "../duties/keys.ts";
+import type { PrivateTrust } from "../config/private-trust.ts";
+import { askState } from "../duties/keys.ts";
 import type { Known } from "../duties/duty.ts";
 import type { KeyAction } from "../../store/key-changes.ts";
 
@@ -33,15 +34,15 @@ const STATUS = {
 } as const;
 
 /** `deaddrop key show`. */
-export function keysView(known: Known, files: KeyFiles): KeysView {
-  const { keyId: current } = files.identity.signer;
-  const keys = files.store.peers.get(known.place.self)?.keys ?? [];
+export function keysView(known: Known, trust: PrivateTrust): KeysView {
+  const { keyId: current } = trust.identity.signer;
+  const keys = trust.store.peers.get(known.place.self)?.keys ?? [];
   const since = keys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
   const earlier = keys.filter(({ keyId, active }) => active && keyId !== current);
   return {
     current,
     since: since === "" ? null : since,
-    next: files.nextIdentity?.signer.keyId ?? null,
+    next: trust.nextIdentity?.signer.keyId ?? null,
     earlier: earlier.map(({ keyId }) => keyId),
     asked: known.store.keyChanges.proposals().flatMap(({ n, action, keyId }) => {
       const asked = askState(known, n);

@@ -4,7 +4,6 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import type { StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
-import type { KeyFiles } from "../duties/keys.ts";
 import { readTrustAndKeys, type TrustAndKeys } from "./agent-config.ts";
 import { changePrivateTrust } from "./trust-store.ts";
 
@@ -12,7 +11,7 @@ import { changePrivateTrust } from "./trust-store.ts";
  * The private trust store and our own keys, as they were read last. What this process changes is read again at
  * once; `reread` is for what another program has changed.
  */
-export class PrivateTrust implements KeyFiles {
+export class PrivateTrust {
   readonly #disk: Disk;
   readonly #paths: AgentPaths;
   #read: TrustAndKeys;
@@ -24,6 +23,7 @@ export class PrivateTrust implements KeyFiles {
     this.#read = readTrustAndKeys(disk, paths);
   }
 
+  /** With our own keys in it. */
   get store(): TrustStore {
     return this.#read.store;
   }
@@ -32,10 +32,12 @@ export class PrivateTrust implements KeyFiles {
     return this.#read.identity;
   }
 
+  /** What a rotation is to bring in. */
   get nextIdentity(): Identity | undefined {
     return this.#read.nextIdentity;
   }
 
+  /** It is used at once: the one in use may be in other hands. */
   get nextIsUrgent(): boolean {
     return this.#read.nextIsUrgent;
   }
@@ -44,11 +46,13 @@ export class PrivateTrust implements KeyFiles {
     this.#read = readTrustAndKeys(this.#disk, this.#paths);
   }
 
+  /** Durable when it returns. @throws StorageError, or DeaddropError when the change is refused */
   change(make: (store: TrustStore) => StoreChange): void {
     changePrivateTrust(this.#disk, this.#paths, make);
     this.reread();
   }
 
+  /** Signs with the next key from now on; the one before is kept as `<8 hex>.old.key`. @throws StorageError */
   adoptNext(): void {
     adoptNextIdentity(this.#disk, this.#paths);
     this.reread();

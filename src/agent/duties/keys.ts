@@ -10,28 +10,8 @@ import type { LinePlace, PinnedKey, TrustStore } from "../../trust/store.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { isChained } from "../../wire/places.ts";
-import type { Signer } from "../../wire/signature.ts";
+import type { PrivateTrust } from "../config/private-trust.ts";
 import type { Duty, Ground, Known } from "./duty.ts";
-
-interface OwnKey {
-  readonly signer: Signer;
-  readonly publicKey: Uint8Array;
-}
-
-/** The private trust store and our own keys. The `signer` of `CorePlace` is always that of `identity`. */
-export interface KeyFiles {
-  /** With our own keys in it. */
-  readonly store: TrustStore;
-  readonly identity: OwnKey;
-  /** What a rotation is to bring in. */
-  readonly nextIdentity: OwnKey | undefined;
-  /** It is used at once: the one in use may be in other hands. */
-  readonly nextIsUrgent: boolean;
-  /** Durable when it returns. @throws StorageError, or DeaddropError when the change is refused */
-  change(make: (store: TrustStore) => StoreChange): void;
-  /** Signs with the next key from now on; the one before is kept as `<8 hex>.old.key`. @throws StorageError */
-  adoptNext(): void;
-}
 
 /**
  * Carries out what chains and the operator say about keys: those of peers that our agent has acked, our own
@@ -39,16 +19,16 @@ export interface KeyFiles {
  */
 export class KeyDuty implements Duty {
   readonly #ground: Ground;
-  readonly #files: KeyFiles;
+  readonly #trust: PrivateTrust;
   readonly #graceMs: number;
   /** The store as the chains follow it; undefined: it has to be looked at. */
   #applied: TrustStore | undefined;
   #isDue = true;
   #trouble: StorageError | undefined;
 
-  constructor(ground: Ground, files: KeyFiles, graceHours: number) {
+  constructor(ground: Ground, trust: PrivateTrust, graceHours: number) {
     this.#ground = ground;
-    this.#files = files;
+    this.#trust = trust;
     this.#graceMs = graceHours * HOUR_MS;
   }
 
@@ -100,7 +80,7 @@ export class KeyDuty implements Duty {
 
   /** The private store does not take a change of our own keys. */
   #tellRefused(into: StoreWriter, detail: string): void {
-    const { keyId } = (this.#files.nextIdentity ?? this.#files.identity).signer;
+    const { keyId } = (this.#trust.nextIdentity ?? this.#trust.identity).signer;
     const cause = "key_change_refused";
     const subject = `${keyId} is not changed`;
     this.#ground.tell(into, { key: `${cause}:${keyId}`, cause, subject, detail });
@@ -114,7 +94,7 @@ export class KeyDuty implements Duty {
 
   /** Strikes and follows what the operator says, as soon as the line is linked up to which it says so. */
   #apply(): void {
-    const { store, identity } = this.#files;
+    const { store, identity } = this.#trust;
     if (store === this.#applied) return;
     const { chains } = this.#ground.store;
     let isAll = true;
@@ -149,9 +129,9 @@ export class KeyDuty implements Duty {
     let refused: string | undefined;
     try {
       if (line !== undefined && change?.action === "add_key")
-        this.#files.change((before) => acceptKey(before, line.author, change.key, at));
+        this.#trust.change((before) => acceptKey(before, line.author, change.key, at));
       else if (change !== undefined)
-        this.#files.change((before) => deactivateKey(before, change.keyId, at, last));
+        this.#trust.change((before) => deactivateKey(before, change.keyId, at, last));
     } catch (error) {
       if (!(error instanceof DeaddropError)) throw error;
       refused = error.message;
@@ -172,7 +152,7 @@ export class KeyDuty implements Duty {
 
   /** Signs with the next key once it is approved, or at once when the one in use may be in other hands. */
   #switch(into: StoreWriter): void {
-    const { identity, nextIdentity: next, nextIsUrgent } = this.#files;
+    const { identity, nextIdentity: next, nextIsUrgent } = this.#trust;
     if (next === undefined) return;
     const { is } = this.#ground.readiness;
     const isAgreed = this.#agreed("add_key", next.signer.keyId) !== undefined;
@@ -182,7 +162,7 @@ export class KeyDuty implements Duty {
     const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
     const { signer } = identity;
     const last = this.#whole();
-    this.#files.change((store) => {
+    this.#trust.change((store) => {
       const both = inTurn(
         store,
         (each) => noteOwn(each, self, identity.publicKey, at),
@@ -191,7 +171,7 @@ export class KeyDuty implements Duty {
       if (!both.ok || !nextIsUrgent || last === undefined) return both;
       return noteRevoked(both.store, signer.keyId, at, last);
     });
-    this.#files.adoptNext();
+    this.#trust.adoptNext();
     if (nextIsUrgent) this.#apply();
     if (is === "in use") this.#ground.endChainHere(into);
     const { keyId } = next.signer;
@@ -223,14 +203,14 @@ export class KeyDuty implements Duty {
     for (const { keyId } of this.#earlier) {
       if (this.#agreed("deactivate_key", keyId) === undefined) continue;
       const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
-      this.#files.change((store) => deactivateKey(store, keyId, at, this.#whole()));
+      this.#trust.change((store) => deactivateKey(store, keyId, at, this.#whole()));
     }
   }
 
   /** Asks for the end of an earlier key once its time is over, once; true when it was asked for. */
   #endEarlier(into: StoreWriter): boolean {
     const { store, members, world, place } = this.#ground;
-    const { keyId: current } = this.#files.identity.signer;
+    const { keyId: current } = this.#trust.identity.signer;
     const addedAt = this.#ownKeys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
     if (addedAt === "" || world.clock.wallMs() < Date.parse(addedAt) + this.#graceMs) return false;
     for (const { keyId } of this.#earlier) {
@@ -250,11 +230,11 @@ export class KeyDuty implements Duty {
   }
 
   get #ownKeys(): readonly PinnedKey[] {
-    return this.#files.store.peers.get(this.#ground.place.self)?.keys ?? [];
+    return this.#trust.store.peers.get(this.#ground.place.self)?.keys ?? [];
   }
 
   get #earlier(): readonly PinnedKey[] {
-    const { keyId: current } = this.#files.identity.signer;
+    const { keyId: current } = this.#trust.identity.signer;
     return this.#ownKeys.filter(({ keyId, active }) => active && keyId !== current);
   }
 

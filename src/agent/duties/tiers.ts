@@ -1,21 +1,13 @@
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { textField } from "../../protocol/body.ts";
-import { setReciprocations, type StoreChange } from "../../trust/pins.ts";
-import type { TrustStore } from "../../trust/store.ts";
+import { setReciprocations } from "../../trust/pins.ts";
 import { isState, RECIPROCATIONS_TO_ATTEST, tierNamed } from "../../trust/tiers.ts";
-import { StorageError } from "../../storage/disk/disk.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { agentName } from "../../wire/handle.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { isChained } from "../../wire/places.ts";
+import type { PrivateTrust } from "../config/private-trust.ts";
 import type { Duty, Ground } from "./duty.ts";
-
-/** The private trust store. */
-export interface TierFiles {
-  readonly store: TrustStore;
-  /** Durable when it returns. @throws StorageError */
-  change(make: (store: TrustStore) => StoreChange): void;
-}
 
 const ANNOUNCEMENT = "trust_tier_announcement";
 /** `meta`: changes of asks up to here are counted as reciprocations. */
@@ -29,12 +21,11 @@ const MOST_CHANGES = 256;
  */
 export class TierDuty implements Duty {
   readonly #ground: Ground;
-  readonly #files: TierFiles;
-  #trouble: StorageError | undefined;
+  readonly #trust: PrivateTrust;
 
-  constructor(ground: Ground, files: TierFiles) {
+  constructor(ground: Ground, trust: PrivateTrust) {
     this.#ground = ground;
-    this.#files = files;
+    this.#trust = trust;
   }
 
   take(_into: StoreWriter, line: HeldLine): void {
@@ -48,9 +39,7 @@ export class TierDuty implements Duty {
   }
 
   decide(into: StoreWriter): boolean {
-    this.#trouble = undefined;
     this.#countChanges(into);
-    this.#raise();
     const { store, members, place, readiness } = this.#ground;
     if (readiness.is !== "ready") return false;
     for (const { name, said } of store.tiers.awaiting()) {
@@ -67,8 +56,16 @@ export class TierDuty implements Duty {
     return false;
   }
 
+  /** Raises in the private store who has reciprocated more often than it says. */
   write(): void {
-    if (this.#trouble !== undefined) throw this.#trouble;
+    const { store, world } = this.#ground;
+    for (const { handle, tier, tierSetAtMs, reciprocations } of this.#trust.store.peers.values()) {
+      if (tier !== "VERIFIED" || reciprocations >= RECIPROCATIONS_TO_ATTEST) continue;
+      const count = store.tiers.reciprocations(handle, tierSetAtMs ?? 0);
+      if (count <= reciprocations) continue;
+      const nowMs = world.clock.wallMs();
+      this.#trust.change((before) => setReciprocations(before, handle, count, nowMs));
+    }
   }
 
   #takeAnnouncement(line: HeldLine): void {
@@ -104,21 +101,5 @@ export class TierDuty implements Duty {
         store.tiers.reciprocate(party, proposal.n, close.sentMs);
     }
     into.setMeta(COUNTED, String(last.changed));
-  }
-
-  #raise(): void {
-    const { store, world } = this.#ground;
-    for (const { handle, tier, tierSetAtMs, reciprocations } of this.#files.store.peers.values()) {
-      if (tier !== "VERIFIED" || reciprocations >= RECIPROCATIONS_TO_ATTEST) continue;
-      const count = store.tiers.reciprocations(handle, tierSetAtMs ?? 0);
-      if (count <= reciprocations) continue;
-      const nowMs = world.clock.wallMs();
-      try {
-        this.#files.change((before) => setReciprocations(before, handle, count, nowMs));
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        this.#trouble = error;
-      }
-    }
   }
 }

@@ -2,8 +2,9 @@ import type { ListedCarrier, Transport } from "../../carriers/carrier.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { Store, StoreWriter } from "../../store/store.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
-import type { Allowances, Charge, Moment } from "./allowances.ts";
-import type { Intake, Judging, Taken } from "./intake.ts";
+import type { VerifyAll } from "../../wire/signature.ts";
+import { Allowances, type Charge, type Moment } from "./allowances.ts";
+import { Intake, type Judging, type Taken } from "./intake.ts";
 
 /** What the reading of carriers needs, at each call. */
 export interface ReadingNow {
@@ -68,7 +69,7 @@ const BEGUN = "first_reading_ended";
 export class CarrierReading {
   readonly #store: Store;
   readonly #intake: Intake;
-  readonly #allowances: Allowances;
+  readonly #allowances = new Allowances();
   /** For each owner: everything of it was read as of then. Wall ms. */
   readonly #knownMs = new Map<string, number>();
   /** The same of carriers that are fetched, as of the last pass that read them to their end. */
@@ -79,10 +80,9 @@ export class CarrierReading {
   #stops: ReadonlyMap<string, Stop> = new Map();
   #turn = 0;
 
-  constructor(store: Store, intake: Intake, allowances: Allowances) {
+  constructor(store: Store, verifyAll: VerifyAll) {
     this.#store = store;
-    this.#intake = intake;
-    this.#allowances = allowances;
+    this.#intake = new Intake(store, verifyAll);
   }
 
   /** Lines that are read now were not there at the first reading. */

@@ -4,10 +4,11 @@ import { openIfThere, StorageError, type Disk } from "../../storage/disk/disk.ts
 import { wholeLines } from "../../storage/disk/line-splitter.ts";
 import { keepEvidence } from "../../storage/files/evidence.ts";
 import type { HeldLine } from "../../store/store.ts";
-import { follow, noteRevoked, release, revokeKey, type StoreChange } from "../../trust/pins.ts";
-import type { LinePlace, TrustStore } from "../../trust/store.ts";
+import { follow, noteRevoked, release, revokeKey } from "../../trust/pins.ts";
+import type { LinePlace } from "../../trust/store.ts";
 import { isSamePlace, placeJson, type ChainPlace, type PlaceJson } from "../../wire/places.ts";
 import { parseKeyId } from "../../wire/signature.ts";
+import type { PrivateTrust } from "../config/private-trust.ts";
 import { holdsView, type HoldsView } from "../answers/holds.ts";
 import type { Core } from "../core.ts";
 import { FORKS } from "../duties/evidence.ts";
@@ -21,26 +22,20 @@ export interface ReclaimAnswer {
   kept_in: string | null;
 }
 
-/** The private files that decisions change. */
-export interface DecisionFiles {
-  readonly store: TrustStore;
-  /** Durable when it returns. @throws StorageError, or DeaddropError when the change is refused */
-  change(make: (store: TrustStore) => StoreChange): void;
-  /** The folder of evidence files. */
-  readonly evidence: string;
-}
-
 /** Of lines that are given up, so many are looked for. */
 const MOST_GIVEN_UP = 4_096;
 
 /** What the operator alone decides about chains: of a peer that has forked its own, and ours. Spec 1.6, 2.5. */
 export class OperatorDecisions {
   readonly #core: Core;
-  readonly #files: DecisionFiles;
+  readonly #trust: PrivateTrust;
+  readonly #evidence: string;
 
-  constructor(core: Core, files: DecisionFiles) {
+  /** @param evidence the folder of evidence files */
+  constructor(core: Core, trust: PrivateTrust, evidence: string) {
     this.#core = core;
-    this.#files = files;
+    this.#trust = trust;
+    this.#evidence = evidence;
   }
 
   /**
@@ -62,15 +57,14 @@ export class OperatorDecisions {
     store.write(() => {
       store.acceptDates(peer);
     });
-    const { held } = this.#files.store.peers.get(peer) ?? {};
+    const { held } = this.#trust.store.peers.get(peer) ?? {};
     if (held !== undefined && held.cause !== "key_revoked")
-      this.#files.change((before) => release(before, peer));
+      this.#trust.change((before) => release(before, peer));
     return view;
   }
 
   holds(peer: string): HoldsView {
-    const { store, evidence } = this.#files;
-    return holdsView(this.#core, { trust: store, evidence }, peer);
+    return holdsView(this.#core, { trust: this.#trust.store, evidence: this.#evidence }, peer);
   }
 
   /**
@@ -82,7 +76,7 @@ export class OperatorDecisions {
     const { seq, id } = this.#core.store.chains.whole(author);
     const good = last ?? (id === null ? undefined : { seq, id });
     const nowMs = this.#core.world.clock.wallMs();
-    this.#files.change((store) => {
+    this.#trust.change((store) => {
       const revoked = revokeKey(store, keyId, nowMs);
       if (!revoked.ok) return revoked;
       return noteRevoked(revoked.store, keyId, new Date(nowMs).toISOString(), good);
@@ -127,7 +121,7 @@ export class OperatorDecisions {
       });
     }
     // The file first: a store that is lost follows it again.
-    this.#files.change((before) => follow(before, peer, place));
+    this.#trust.change((before) => follow(before, peer, place));
     store.write(() => {
       store.chains.follow(place);
     });
@@ -193,7 +187,7 @@ export class OperatorDecisions {
     const [first] = lost;
     if (first === undefined) return null;
     const { world, place } = this.#core;
-    const { evidence } = this.#files;
+    const evidence = this.#evidence;
     const name = keepEvidence(world.disk, evidence, {
       ...{ peer: place.self, log: FORKS, mark: String(first.seq), matter: `given up ${first.id}` },
       about: { evidence: "promises_given_up", at: new Date(world.clock.wallMs()).toISOString() },

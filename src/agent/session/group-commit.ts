@@ -3,17 +3,12 @@ import type { Draft } from "../../wire/compose.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { field } from "../../protocol/body.ts";
-import type { OperatedAgent, Service } from "../../api/service.ts";
+import type { Service } from "../../api/service.ts";
+import type { Agent } from "../agent.ts";
 import type { Queue } from "./queue.ts";
 
 /** Groups beyond this many messages go out in turns. */
 const MAX_GROUP = 256;
-
-/** An agent that operations can be run on. */
-export interface SendingAgent extends OperatedAgent {
-  /** Each group is what one caller sends; all go out as one write, and each has its answer. */
-  send(groups: readonly (readonly Draft[])[]): Promise<SendAnswer[]>;
-}
 
 interface Waiting {
   readonly drafts: readonly Draft[];
@@ -29,7 +24,7 @@ const askOnce: Service["until"] = (ask) => ask();
  * and synced as one group. `until` is the daemon's.
  */
 export function makeService(
-  agent: SendingAgent,
+  agent: Agent,
   queue: Queue,
   {
     until = askOnce,

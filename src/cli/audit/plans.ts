@@ -172,7 +172,7 @@ async function auditOfWire(
   }
   const config = loadPlace(disk, host.places, { wireDir, handle, peers: flags.peer });
   const keys: Keys = given ?? { from: "pinned", store: config.store };
-  const place = corePlace({ config }, config);
+  const place = corePlace(config, config);
   const isStored = disk.stat(config.paths.store) !== undefined;
   if (given !== undefined || !isStored) {
     const { store } = keys;

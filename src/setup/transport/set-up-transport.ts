@@ -1,7 +1,7 @@
 import { loadPlace } from "../../agent/config/agent-config.ts";
 import { systemClock } from "../../agent/session/clock.ts";
 import { lockIdentity } from "../../agent/session/identity-lock.ts";
-import { openSession } from "../../agent/session/session.ts";
+import { Session } from "../../agent/session/session.ts";
 import { silentLogger, type World } from "../../agent/session/world.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { TransportHealth } from "../../carriers/carrier.ts";
@@ -83,7 +83,7 @@ export async function exchangeOnce(
   const config = loadPlace(disk, places, { wireDir, handle, peers });
   const lock = lockIdentity("command", world, config, LOCK_WAIT_MS);
   try {
-    const { carriers, core } = openSession(world, { config }, false);
+    const { carriers, core } = new Session(world, config, "command");
     try {
       const { transport } = carriers.git;
       await transport?.turn({ fetch: true, push: false });

@@ -2,9 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync, appendFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { Allowances } from "../../../src/agent/lines/allowances.ts";
 import { CarrierReading, type ReadingNow } from "../../../src/agent/lines/carrier-reading.ts";
-import { Intake } from "../../../src/agent/lines/intake.ts";
 import type { Transport } from "../../../src/carriers/carrier.ts";
 import { parseCursor, readCarrier } from "../../../src/carriers/reader.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
@@ -74,8 +72,7 @@ function readingNow(nextTurn: () => void, keys: PeerKeys = []): ReadingNow {
 
 test("a fetch that ends while its file is read counts from the next pass on", async () => {
   const store = new Store(Database.open(":memory:"));
-  const intake = new Intake(store, (items) => Promise.resolve(verifyEach(items)));
-  const reading = new CarrierReading(store, intake, new Allowances());
+  const reading = new CarrierReading(store, (items) => Promise.resolve(verifyEach(items)));
   const file = new FetchedFile("scribe.jsonl");
   writeFileSync(file.path, "one\n");
   await reading.pass(
@@ -93,8 +90,7 @@ test("a fetch that ends while its file is read counts from the next pass on", as
 
 test("lines too large to wait unproven are linked when their carrier is read again", async () => {
   const store = new Store(Database.open(":memory:"));
-  const intake = new Intake(store, (items) => Promise.resolve(verifyEach(items)));
-  const reading = new CarrierReading(store, intake, new Allowances());
+  const reading = new CarrierReading(store, (items) => Promise.resolve(verifyEach(items)));
   const file = new FetchedFile("rotated.jsonl");
   const [before, after] = [1, 2].map((byte) => new Uint8Array(32).fill(byte));
   const [old, pinned] = [before, after].map((secret) => makeSigner("scribe", secret as Uint8Array));

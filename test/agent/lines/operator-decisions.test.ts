@@ -31,16 +31,7 @@ function makeWire(): TrustWire {
 }
 
 function decisions(wire: TrustWire, name: string): OperatorDecisions {
-  const trust = wire.trust(name);
-  return new OperatorDecisions(wire.agent(name).core, {
-    get store() {
-      return trust.store;
-    },
-    change: (make) => {
-      trust.change(make);
-    },
-    evidence: wire.paths(name).evidence,
-  });
+  return new OperatorDecisions(wire.agent(name).core, wire.trust(name), wire.paths(name).evidence);
 }
 
 /** Another program signs with the key of an agent, and writes into its carrier. */

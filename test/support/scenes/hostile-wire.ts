@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openAgent } from "../../../src/agent/agent.ts";
+import { Agent } from "../../../src/agent/agent.ts";
 import { realWorld } from "../../../src/client/direct-client.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { placesFrom } from "../../../src/storage/paths.ts";
@@ -50,8 +50,8 @@ export async function hostileWire(): Promise<{ wire: LiveWire; lines: readonly H
 /** What forge's daemon does in a few rounds. */
 export async function takeIn({ env, dir }: LiveWire): Promise<void> {
   const places = placesFrom(env, env["HOME"] ?? "");
-  const agent = openAgent(realWorld(places, dir, silentLogger), { wireDir: dir, handle: "forge" });
-  await agent.lockIdentity(0);
+  const agent = new Agent(realWorld(places, dir, silentLogger), { wireDir: dir, handle: "forge" });
+  agent.lockIdentity(0);
   for (let round = 0; round < 3; round += 1) await agent.tick();
 
   agent.close();

@@ -40,7 +40,7 @@ export async function expectAuditEquals(
   });
   const { core, skipped } = await coreOfCarriers(
     { disk, clock, verifyAll, random },
-    corePlace({ config }, trust),
+    corePlace(config, trust),
     [folder],
   );
   try {

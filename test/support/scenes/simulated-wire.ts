@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { openAgent, type Agent } from "../../../src/agent/agent.ts";
+import { Agent } from "../../../src/agent/agent.ts";
 import type { StopHook } from "../../../src/agent/duties/parking.ts";
 import { systemClock } from "../../../src/agent/session/clock.ts";
 import { silentLogger, type World } from "../../../src/agent/session/world.ts";
@@ -140,9 +140,9 @@ export class SimulatedWire {
   async begin(handle: string, process: MemoryProcess): Promise<void> {
     const member = this.#member(handle);
     member.process = process;
-    const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
+    const agent = new Agent(this.#world(member), { wireDir: WIRE, handle });
     try {
-      await agent.lockIdentity(0);
+      agent.lockIdentity(0);
     } catch (error) {
       if (process.alive) agent.close();
       throw error;
@@ -154,7 +154,7 @@ export class SimulatedWire {
   command(handle: string, process: MemoryProcess): Agent {
     const member = this.#member(handle);
     member.process = process;
-    return openAgent({ ...this.#world(member), hooks: {} }, { wireDir: WIRE, handle });
+    return new Agent({ ...this.#world(member), hooks: {} }, { wireDir: WIRE, handle });
   }
 
   async stop(handle: string): Promise<void> {
@@ -385,8 +385,8 @@ export class SimulatedWire {
     member.agent?.close();
     this.loseStore(handle);
     member.process = this.disk.process();
-    const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
-    await agent.lockIdentity(0);
+    const agent = new Agent(this.#world(member), { wireDir: WIRE, handle });
+    agent.lockIdentity(0);
     member.agent = agent;
     while (await agent.tick());
     expect(decidedIn(await outcomeOf(agent))).toEqual(decidedIn(live));
