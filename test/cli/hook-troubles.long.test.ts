@@ -6,7 +6,7 @@ import { newMachine, type Machine } from "../setup/machine.ts";
 import { commandsOn } from "./on-machine.ts";
 import { run as runCli } from "./fake-cli.ts";
 
-// What keeps a tool's hooks from running is in the tool's own files, as docs/agents.md says;
+// What keeps a tool's hooks from running is in the tool's own files, as docs/coding-tools.md says;
 // trusted_hash is the one that `codex app-server` 0.169.0 gives for the command below.
 
 let machine: Machine;

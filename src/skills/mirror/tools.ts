@@ -1,4 +1,4 @@
-/** Tools that read skills, each with its own folder first. As of the versions in docs/agents.md. */
+/** Tools that read skills, each with its own folder first. As of the versions in docs/coding-tools.md. */
 const READERS = {
   claude: [".claude/skills"],
   codex: [".codex/skills", ".agents/skills"],

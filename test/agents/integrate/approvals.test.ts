@@ -7,7 +7,7 @@ import type { Joining, Scope } from "../../../src/agents/integrate/integration.t
 import { integrationOf, toolTroubles } from "../../../src/agents/integrate/tools/all-tools.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 
-// What a tool's person has approved is in the tool's own state, as the versions of docs/agents.md write
+// What a tool's person has approved is in the tool's own state, as the versions of docs/coding-tools.md write
 // it; test/e2e/hooks/coding-tools.long.test.ts sees the tools themselves write it.
 
 const folders: string[] = [];
