@@ -28,7 +28,7 @@ import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
-import { openRounds } from "./rounds/open-rounds.ts";
+import { openRounds } from "./rounds/round-watch.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeFailure, makeTicker, type Failure, type Ticker } from "./ticker.ts";

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { continueFrom } from "../../collab/folder/continue-round.ts";
 import { noteDocuments } from "../../collab/folder/document-history.ts";
-import { planInit, type InitWish } from "../../collab/folder/init-plan.ts";
+import { continueFrom, planInit, type InitWish } from "../../collab/folder/init-plan.ts";
 import { initRound } from "../../collab/folder/init-round.ts";
 import { readRound } from "../../collab/folder/read-round.ts";
 import { RoundRefused } from "../../collab/refused.ts";
@@ -57,7 +56,7 @@ async function make(cli: Cli, flags: InitFlags): Promise<void> {
   const plan = planInit(disk, wish, cli.cwd, copied);
   initRound(disk, plan, cli.clock.nowMs());
   noteDocuments(disk, placesOf(cli.env), plan.folder, readRound(disk, plan.folder).round);
-  const { schema, participants } = plan.round;
+  const { schema, participants } = plan;
   const data = { folder: plan.folder, made: true, schema, participants };
   emit(cli, flags, data, () => `initialized ${sanitise(plan.folder)}, schema ${schema}`);
 }

@@ -2,33 +2,28 @@ import { completeProtocol, whileLocked } from "../../collab/folder/complete-prot
 import { noteDocuments, outOfTurn } from "../../collab/folder/document-history.ts";
 import { readHead, readRound } from "../../collab/folder/read-round.ts";
 import { checkParticipant } from "../../collab/folder/wait-turn.ts";
-import { errors, warnings, type Finding } from "../../collab/documents/finding.ts";
+import { REVIEW_PARTS } from "../../collab/documents/review.ts";
 import { isPhase } from "../../collab/machine/event.ts";
-import { publicState } from "../../collab/machine/derive.ts";
+import { publicState, type CollabState } from "../../collab/machine/machine.ts";
 import { RoundRefused } from "../../collab/refused.ts";
-import { brokenLog } from "../../collab/rules/append-check.ts";
-import { nextAction, nextLines } from "../../collab/rules/next-action.ts";
-import { walked } from "../../collab/rules/round.ts";
-import { findingsOf } from "../../collab/rules/validate.ts";
+import { nextAction } from "../../collab/rules/next-action.ts";
+import { brokenLog, type Round } from "../../collab/rules/round.ts";
+import { errors, findingsOf, warnings, type Finding } from "../../collab/rules/validate.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { shellWord } from "../../wire/quote.ts";
 import type { Cli } from "../context.ts";
-import { emit } from "../output/output.ts";
 import {
+  emitRows,
   needed,
   onRound,
-  print,
   refuse,
   tellCompleted,
   type RoundFlags,
   type RoundPlace,
 } from "./round-command.ts";
-import type { Protocol } from "../../collab/documents/protocol-file.ts";
-import { REVIEW_PARTS } from "../../collab/documents/review.ts";
-import { shellWord } from "../../wire/quote.ts";
 
 const UNKNOWN_PHASE = 1;
-const EXIT_OF_FINDINGS = { none: 0, warning: 1, error: 2 } as const;
 
 /** `deaddrop collab next`: what a participant does now. Spec 6.3. */
 export function next(cli: Cli, flags: RoundFlags): Promise<void> {
@@ -47,8 +42,8 @@ export function showNext(
   participant: string,
 ): void {
   const { round } = readRound(disk, folder, schema);
-  const { protocol, events } = round;
-  checkParticipant(round.protocol, participant);
+  const { protocol, events, rules, replayed } = round;
+  checkParticipant(protocol, participant);
   const { currentPhase } = protocol.recorded;
   if (!isPhase(currentPhase)) {
     refuse(cli, flags, `unknown phase ${JSON.stringify(currentPhase)} in protocol.json`);
@@ -57,15 +52,23 @@ export function showNext(
   }
   const broken = brokenLog(round);
   if (broken.length > 0) throw new RoundRefused(broken);
-  const { state } = walked(round);
   const last = events.events.at(-1);
-  const primary = protocol.deliverables?.primary?.reference;
-  const action = nextAction(state, participant, { schema: protocol.schema, primary });
+  const state = publicState(replayed.state);
+  const action = nextAction(replayed.state, participant, rules);
   noteDocuments(disk, places, folder, round);
-  const data = { participant, ...publicState(state), last_event: last, next_action: action };
-  const said = `seq ${last?.seq} ${last?.event} from ${last?.from}`;
-  if (flags.json === true) emit(cli, flags, data, () => "");
-  else print(cli, nextLines(state, { last: said, action }));
+  emitRows(cli, flags, { participant, ...state, last_event: last, next_action: action }, [
+    ...stateRows(state),
+    `last event: seq ${last?.seq} ${last?.event} from ${last?.from}`,
+    `next action: ${action}`,
+  ]);
+}
+
+function stateRows({ currentPhase, proposalOwner, waitingFor }: CollabState): string[] {
+  return [
+    `phase: ${currentPhase}`,
+    `proposal owner: ${proposalOwner}`,
+    `waiting for: ${waitingFor.length === 0 ? "none" : waitingFor.join(", ")}`,
+  ];
 }
 
 /** Gives the last event its `protocol.json`, if a crash left it without. */
@@ -84,40 +87,27 @@ export function status(cli: Cli, flags: RoundFlags): Promise<void> {
   return onRound(cli, flags, (place) => {
     completeFirst(cli, place);
     const { round } = readRound(place.disk, place.folder, place.schema);
-    const { protocol, events } = round;
+    const { schema, objective, participants } = round.protocol;
     const found = findingsOf(round);
-    const way = walked(round);
-    const last = events.events.at(-1);
+    const state = publicState(round.replayed.state);
+    const last = round.events.events.at(-1);
+    const wrong = found.filter(({ level }) => level === "error").length;
     const data = {
-      folder: place.folder,
-      schema: protocol.schema,
-      objective: protocol.objective,
-      participants: protocol.participants,
-      ...publicState(way.state),
-      last_event: last ?? null,
-      errors: found.filter(({ level }) => level === "error").length,
-      warnings: found.filter(({ level }) => level === "warning").length,
+      ...{ folder: place.folder, schema, objective, participants, ...state },
+      ...{ last_event: last ?? null, errors: wrong, warnings: found.length - wrong },
     };
-    if (flags.json === true) {
-      emit(cli, flags, data, () => "");
-      return;
-    }
-    const { waitingFor } = data;
-    print(cli, [
-      `objective: ${data.objective}`,
-      `schema: ${data.schema}`,
-      `participants: ${data.participants.join(", ")}`,
-      `phase: ${data.currentPhase}`,
-      `proposal owner: ${data.proposalOwner}`,
-      `waiting for: ${waitingFor.length === 0 ? "none" : waitingFor.join(", ")}`,
+    emitRows(cli, flags, data, [
+      `objective: ${objective}`,
+      `schema: ${schema}`,
+      `participants: ${participants.join(", ")}`,
+      ...stateRows(state),
       `last event: ${last === undefined ? "none" : `seq ${last.seq} ${last.event} from ${last.from} at ${last.at}`}`,
-      `findings: ${findingsText(data)}`,
+      `findings: ${found.length === 0 ? "none" : countText(data)}`,
     ]);
   });
 }
 
-function findingsText({ errors: wrong, warnings: odd }: { errors: number; warnings: number }) {
-  if (wrong + odd === 0) return "none";
+function countText({ errors: wrong, warnings: odd }: { errors: number; warnings: number }) {
   const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
   const all = `${counted(wrong, "error")}, ${counted(odd, "warning")}`;
   return `${all}: deaddrop collab validate lists them`;
@@ -126,21 +116,14 @@ function findingsText({ errors: wrong, warnings: odd }: { errors: number; warnin
 /** `deaddrop collab validate`: everything that is wrong with a round. Spec 6.3. */
 export function validate(cli: Cli, flags: RoundFlags): Promise<void> {
   return onRound(cli, flags, (place) => {
-    const found = validated(place);
-    const level = found.some((each) => each.level === "error")
-      ? "error"
-      : found.length > 0
-        ? "warning"
-        : "none";
-    const verdict = { none: "passed", warning: "passed with warnings", error: "failed" }[level];
-    cli.exitCode = EXIT_OF_FINDINGS[level];
-    if (flags.json === true) emit(cli, flags, { verdict, findings: found }, () => "");
-    else {
-      print(cli, [
-        `ACP validation ${verdict}`,
-        ...found.map((each) => `${each.level.toUpperCase()}: ${each.text}`),
-      ]);
-    }
+    const findings = validated(place);
+    const isWrong = findings.some(({ level }) => level === "error");
+    cli.exitCode = isWrong ? 2 : findings.length > 0 ? 1 : 0;
+    const verdict = ["passed", "passed with warnings", "failed"][cli.exitCode];
+    emitRows(cli, flags, { verdict, findings }, [
+      `ACP validation ${verdict}`,
+      ...findings.map(({ level, text }) => `${level.toUpperCase()}: ${text}`),
+    ]);
   });
 }
 
@@ -162,27 +145,17 @@ export function prompt(cli: Cli, flags: RoundFlags): Promise<void> {
     const participant = needed("--participant", flags.participant);
     const { round } = readHead(disk, folder, schema);
     checkParticipant(round.protocol, participant);
-    const rows = promptRows({ folder, participant, protocol: round.protocol });
     // No row is begun by what somebody has written into the objective or a name.
-    const text = rows.map((row) => sanitise(row)).join("\n");
-    emit(cli, flags, { participant, prompt: text }, () => text);
+    const rows = promptRows(folder, participant, round).map((row) => sanitise(row));
+    emitRows(cli, flags, { participant, prompt: rows.join("\n") }, rows);
   });
 }
 
 /** The rows of the text with which a coordinator starts a participant of a round. Spec 6.3. */
-function promptRows({
-  folder,
-  participant,
-  protocol,
-}: {
-  readonly folder: string;
-  readonly participant: string;
-  readonly protocol: Protocol;
-}): string[] {
+function promptRows(folder: string, participant: string, { protocol, rules }: Round): string[] {
   const at = `--folder ${shellWord(folder)} --participant ${shellWord(participant)}`;
   const [owner = ""] = protocol.participants;
-  const { deliverables } = protocol;
-  const primary = deliverables?.primary?.reference;
+  const { primary } = rules;
   const role =
     participant === owner ? "You own the proposal." : `${owner} owns the proposal; you review it.`;
   return [

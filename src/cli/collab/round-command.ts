@@ -6,7 +6,7 @@ import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Places } from "../../storage/paths.ts";
 import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
-import { writeExact } from "../output/output.ts";
+import { emit, writeExact } from "../output/output.ts";
 
 /** What the commands of a round refuse with, as the protocol's own scripts do. Spec 6.3. */
 const REFUSED = 2;
@@ -68,8 +68,7 @@ export function schemaOf(schema: string | undefined): Schema | undefined {
 
 /** The value of a flag that the command cannot do without. */
 export function needed(flag: string, value: string | undefined): string {
-  const [first = ""] = allNeeded({ [flag]: value });
-  return first;
+  return allNeeded({ [flag]: value })[0] ?? "";
 }
 
 /** The same of several, in their order; all that are missing are named at once. */
@@ -95,9 +94,14 @@ export function secondsFrom(flag: string, value: string, least: number): number 
   throw new RoundRefused([`${flag} must be a number of seconds, at least ${least}; not ${value}`]);
 }
 
-/** Rows with words of others in them: nothing in them steers a terminal. */
-export function print(cli: Cli, rows: readonly string[]): void {
-  for (const row of rows) cli.stdout.write(`${sanitise(row)}\n`);
+/** Data as JSON, or rows with words of others in them: nothing in them steers a terminal. */
+export function emitRows(
+  cli: Cli,
+  flags: GlobalFlags,
+  data: unknown,
+  rows: readonly string[],
+): void {
+  emit(cli, flags, data, () => rows.map((row) => sanitise(row)).join("\n"));
 }
 
 export function tellCompleted(cli: Cli, seq: number): void {

@@ -1,12 +1,15 @@
-import { waitTurn, type WatchFolder } from "../../collab/folder/wait-turn.ts";
 import { readHead } from "../../collab/folder/read-round.ts";
+import { waitTurn, checkParticipant, type WatchFolder } from "../../collab/folder/wait-turn.ts";
+import { changeWatched } from "../../collab/folder/watched-rounds.ts";
 import { watchFolder } from "../../daemon/folder-events.ts";
-import { filesystemKind } from "../../storage/disk/fs-kind.ts";
 import { sanitise } from "../../framing/sanitise.ts";
+import { filesystemKind } from "../../storage/disk/fs-kind.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
-import type { Cli } from "../context.ts";
+import { agentPlace } from "../agent-place.ts";
+import { withClient, type Cli } from "../context.ts";
+import { emit } from "../output/output.ts";
 import { showNext } from "./look.ts";
-import { needed, onRound, print, secondsFrom, type RoundFlags } from "./round-command.ts";
+import { needed, onRound, secondsFrom, type RoundFlags } from "./round-command.ts";
 
 export interface WaitFlags extends RoundFlags {
   timeout?: string;
@@ -26,24 +29,22 @@ export function wait(cli: Cli, flags: WaitFlags): Promise<void> {
   return onRound(cli, flags, async (place) => {
     const { disk, folder, schema } = place;
     const participant = needed("--participant", flags.participant);
-    const interval = secondsFrom(
-      "--interval",
-      flags.interval ?? String(USUAL_INTERVAL_S),
-      LEAST_INTERVAL_S,
-    );
+    const { interval: asked = String(USUAL_INTERVAL_S) } = flags;
+    const interval = secondsFrom("--interval", asked, LEAST_INTERVAL_S);
     const usual = readHead(disk, folder, schema).round.protocol.schema === 1 ? USUAL_TIMEOUT_S : 0;
     const timeout = secondsFrom("--timeout", flags.timeout ?? String(usual), 0);
     const timeoutMs = timeout === 0 || timeout > LONGEST_TIMER_S ? undefined : timeout * SECOND_MS;
-    const about = { folder, participant, schema, timeoutMs };
+    const say = (line: string): void => {
+      if (flags.json !== true) cli.stdout.write(`${sanitise(line)}\n`);
+    };
     const watch = watcherFor(folder, interval * SECOND_MS);
-    const said = { say: (line: string) => print(cli, flags.json === true ? [] : [line]) };
-    const end = await waitTurn(disk, watch, { ...about, ...said });
+    const end = await waitTurn(disk, watch, { folder, participant, schema, timeoutMs, say });
     if (!end.ready) {
       cli.stderr.write(`timeout: ${sanitise(end.reason)}\n`);
       cli.exitCode = TIMED_OUT;
       return;
     }
-    if (flags.json !== true) print(cli, [`ready: ${end.reason}`]);
+    say(`ready: ${end.reason}`);
     showNext(cli, flags, place, participant);
   });
 }
@@ -59,4 +60,30 @@ function watcherFor(folder: string, intervalMs: number): WatchFolder {
   // A folder that cannot be watched is tried again by itself, and looked at each time.
   return (path, changed) =>
     watchFolder(path, { below: [], report: changed, onError: () => undefined });
+}
+
+export interface WatchFlags extends RoundFlags {
+  end?: boolean;
+}
+
+/** `deaddrop collab watch`: the daemon tells the agent, once, when its turn has come. Spec 6.3. */
+export function watch(cli: Cli, flags: WatchFlags): Promise<void> {
+  return onRound(cli, flags, async ({ disk, folder }) => {
+    const participant = needed("--participant", flags.participant);
+    const isWatched = flags.end !== true;
+    if (isWatched) checkParticipant(readHead(disk, folder).round.protocol, participant);
+    const { paths } = agentPlace(cli, flags).place;
+    const real = disk.stat(folder) === undefined ? folder : disk.realPath(folder);
+    const changed = changeWatched(disk, paths.rounds, { folder: real, participant }, isWatched);
+    const viaDaemon = await withClient(cli, flags, async (client) => {
+      if (client.viaDaemon) await client.ask("rounds");
+      return client.viaDaemon;
+    });
+    const data = { folder: real, participant, watched: isWatched, changed, daemon: viaDaemon };
+    emit(cli, flags, data, () => {
+      const what = isWatched ? "is watched" : "is no longer watched";
+      const none = viaDaemon || !isWatched ? "" : "\nNo daemon runs: you are told once one does.";
+      return `${sanitise(real)} ${what}${none}`;
+    });
+  });
 }

@@ -1,4 +1,4 @@
-import type { Schema } from "../machine/event.ts";
+import type { RoundRules, Schema } from "../machine/event.ts";
 import { linesOf, listItems, missingSections } from "./text.ts";
 
 const OUTCOMES = ["proceed", "do_not_proceed", "defer", "blocked"] as const;
@@ -33,12 +33,8 @@ function outcomesIn(conclusion: string): Outcome[] {
   });
 }
 
-/** What a conclusion lacks. `primary`: the reference of the deliverable that it must name, schema 2. */
-export function conclusionProblems(
-  conclusion: string,
-  schema: Schema,
-  primary: string | undefined,
-): string[] {
+/** What a conclusion lacks. In schema 2 it must name the primary deliverable. */
+export function conclusionProblems(conclusion: string, { schema, primary }: RoundRules): string[] {
   const lines = linesOf(conclusion);
   const problems = missingSections(lines, SECTIONS[schema]).map(
     (heading) => `conclusion.md requires the section ## ${heading}`,

@@ -2,11 +2,11 @@ import {
   eventNames,
   isDeliverableEvent,
   isEventName,
-  type EventName,
   type MachineEvent,
   type Schema,
 } from "../machine/event.ts";
 import { instantMs } from "./instant.ts";
+import { isFields, parseJson, type Fields } from "./text.ts";
 
 /** A line of `events.jsonl`. Spec 6. */
 export interface CollabEvent extends MachineEvent {
@@ -70,9 +70,10 @@ export function readEvents(text: string, schema: Schema): ReadEvents {
   let isWhole = true;
   let previous: CollabEvent | undefined;
   for (const [index, line] of linesOf(text)) {
+    const place = `events.jsonl line ${index + 1}: `;
     if (index >= MAX_LINES || problems.length >= MAX_PROBLEMS) {
       const why = index >= MAX_LINES ? `${MAX_LINES} lines` : "too many problems";
-      problems.push(`events.jsonl line ${index + 1}: not read from here on: ${why} before it`);
+      problems.push(`${place}not read from here on: ${why} before it`);
       isWhole = false;
       break;
     }
@@ -81,14 +82,12 @@ export function readEvents(text: string, schema: Schema): ReadEvents {
     if (lineEnd !== undefined && warnings.length < MAX_PROBLEMS) {
       const name = `U+${lineEnd.toString(16).toUpperCase().padStart(4, "0")}`;
       warnings.push(
-        `events.jsonl line ${index + 1}: ${name} is not escaped: the protocol's scripts end the line there and cannot read the round`,
+        `${place}${name} is not escaped: the protocol's scripts end the line there and cannot read the round`,
       );
     }
     const read = readEvent(line, schema, events.length + 1, previous);
-    problems.push(...read.problems.map((problem) => `events.jsonl line ${index + 1}: ${problem}`));
-    if (warnings.length < MAX_PROBLEMS) {
-      warnings.push(...read.warnings.map((each) => `events.jsonl line ${index + 1}: ${each}`));
-    }
+    problems.push(...read.problems.map((each) => place + each));
+    if (warnings.length < MAX_PROBLEMS) warnings.push(...read.warnings.map((each) => place + each));
     if (read.event === undefined) isWhole = false;
     else if (isWhole) events.push(read.event);
     previous = read.event ?? previous;
@@ -132,15 +131,11 @@ function readEvent(
   expectedSeq: number,
   previous: CollabEvent | undefined,
 ): ReadEvent {
-  const fields = parsed(line);
-  if (fields === undefined) {
-    return { event: undefined, problems: [TORN], warnings: [] };
-  }
+  const fields = parseJson(line);
+  if (!isFields(fields)) return { event: undefined, problems: [TORN], warnings: [] };
   const { seq, from, event, at, summary, reply_to } = fields;
   // The scripts may write null for what an event does not have.
-  const [doc, role, sha256] = [fields["doc"], fields["role"], fields["sha256"]].map(
-    (value) => value ?? undefined,
-  );
+  const [doc, role, sha256] = ["doc", "role", "sha256"].map((name) => fields[name] ?? undefined);
   const problems: string[] = [];
   const isNamed = isEventName(schema, event);
   if (!isCount(seq)) problems.push("seq must be a whole number from 1");
@@ -157,19 +152,16 @@ function readEvent(
   const warnings = isOwn && expectedSeq > 1 ? [`reply_to ${expectedSeq} is its own seq`] : [];
   if (!isGiven) return { event: undefined, problems, warnings };
   const read = {
-    ...{ seq: seq as number, from: from as string, event: event as EventName },
-    ...{
-      at: typeof at === "string" ? at : "",
-      summary: typeof summary === "string" ? summary : "",
-    },
-    ...{ doc: doc as string | undefined, role: role as string | undefined },
-    ...{ sha256: sha256 as string | undefined, reply_to: isCount(reply_to) ? reply_to : undefined },
+    ...({ seq, from, event, doc, role, sha256 } as Omit<CollabEvent, "at" | "summary">),
+    at: typeof at === "string" ? at : "",
+    summary: typeof summary === "string" ? summary : "",
+    reply_to: isCount(reply_to) ? reply_to : undefined,
   };
   return { event: read, problems, warnings };
 }
 
 function formProblems(
-  { at, summary, event, doc, sha256 }: Readonly<Record<string, unknown>>,
+  { at, summary, event, doc, sha256 }: Fields,
   previous: CollabEvent | undefined,
 ): string[] {
   const problems: string[] = [];
@@ -204,15 +196,4 @@ export function isSha256(value: unknown): value is string {
 
 function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

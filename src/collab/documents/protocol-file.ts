@@ -5,11 +5,11 @@ import {
   type Declared,
   type DeliverableType,
 } from "./deliverable.ts";
-import { OBSOLETE_FILES } from "./obsolete.ts";
-import { linesOf } from "./text.ts";
+import { isFields, linesOf, type Fields } from "./text.ts";
 
 /** A declared deliverable, and where it is below the folder of the deliverables. */
 export interface DeclaredFile extends Declared {
+  readonly role: "primary" | "supporting";
   readonly file: string;
   /** Of a supporting one: it has been, or has to be, frozen. */
   readonly frozen: boolean;
@@ -45,20 +45,24 @@ export interface Protocol {
   readonly recorded: Recorded;
 }
 
-export interface ReadProtocol {
-  readonly protocol: Protocol;
-  /** All that is wrong with it. */
-  readonly problems: readonly string[];
+/** The primary deliverable, then the supporting ones. */
+export function declaredFiles({ deliverables }: Protocol): DeclaredFile[] {
+  const { primary, supporting = [] } = deliverables ?? {};
+  return [primary, ...supporting].flatMap((each) => each ?? []);
 }
 
 /** Far more than any round has of participants, gates, checks or deliverables. */
 const MAX_ENTRIES = 256;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Reads the object in `protocol.json`, by a given schema or by its own. Nothing stops at the first problem. */
-export function readProtocol(file: Fields, wanted?: Schema): ReadProtocol {
-  const schema = wanted ?? schemaOf(file);
+/**
+ * Reads the object in `protocol.json`, by a given schema or by its own: 1 without a `schemaVersion`. Answers
+ * all problems, not only the first.
+ */
+export function readProtocol(
+  file: Fields,
+  wanted?: Schema,
+): { readonly protocol: Protocol; readonly problems: readonly string[] } {
+  const schema = wanted ?? (Object.hasOwn(file, "schemaVersion") ? 2 : 1);
   const problems: string[] = [];
   const say = (problem: string): void => {
     problems.push(`protocol.json ${problem}`);
@@ -70,10 +74,8 @@ export function readProtocol(file: Fields, wanted?: Schema): ReadProtocol {
   }
   if (schema === 1 && Object.hasOwn(file, "version")) say("must not have version");
   const deliverables = schema === 1 ? undefined : readSchemaTwo(file, participants, say);
-  const { repoRoot } = file;
-  const isText = typeof repoRoot === "string";
+  const { repoRoot, currentPhase, proposalOwner, waitingFor, objective } = file;
   if (schema === 2) checkRepoRoot(repoRoot, deliverables, say);
-  const { currentPhase, proposalOwner, waitingFor, objective } = file;
   return {
     problems,
     protocol: {
@@ -82,15 +84,10 @@ export function readProtocol(file: Fields, wanted?: Schema): ReadProtocol {
       participants,
       gates,
       deliverables,
-      repoRoot: isText ? repoRoot : undefined,
+      repoRoot: typeof repoRoot === "string" ? repoRoot : undefined,
       recorded: { currentPhase, proposalOwner, waitingFor },
     },
   };
-}
-
-/** A folder without `schemaVersion` is of schema 1. */
-function schemaOf(file: Fields): Schema {
-  return Object.hasOwn(file, "schemaVersion") ? 2 : 1;
 }
 
 type Say = (problem: string) => void;
@@ -164,14 +161,17 @@ function readDeliverables(fields: Fields, participants: readonly string[], say: 
   if (listOf(coAuthors).some((name) => !participants.some((known) => known === name))) {
     say("deliverables.coAuthors must be participants");
   }
-  const read = (value: unknown, name: string): DeclaredFile | undefined =>
-    readDeclared(value, name, (file) => referenceOf(where, folder, file), say);
+  const read = (value: unknown, role: DeclaredFile["role"], at = ""): DeclaredFile | undefined => {
+    const declared = readDeclared(value, `deliverables.${role}${at}`, say);
+    if (declared === undefined) return undefined;
+    return { ...declared, role, reference: referenceOf(where, folder, declared.file) };
+  };
   const { primary } = fields;
   return {
     mode: where,
     dir: folder,
     primary: isFields(primary) ? read(primary, "primary") : undefined,
-    supporting: supporting.flatMap((each, at) => read(each, `supporting[${at}]`) ?? []),
+    supporting: supporting.flatMap((each, at) => read(each, "supporting", `[${at}]`) ?? []),
     attachments: attachments.flatMap((each, at) => readAttachment(each, `attachments[${at}]`, say)),
   };
 }
@@ -184,29 +184,23 @@ export function referenceOf(mode: "internal" | "external", dir: string, file: st
 function readDeclared(
   value: unknown,
   name: string,
-  reference: (file: string) => string,
   say: Say,
-): DeclaredFile | undefined {
+): Omit<DeclaredFile, "role" | "reference"> | undefined {
   const { type, file, checklist = [], frozen = false } = isFields(value) ? value : {};
   const problem = fileProblem(file);
-  if (problem !== undefined) say(`deliverables.${name}.file ${problem}`);
-  if (!isDeliverableType(type)) {
-    say(`deliverables.${name}.type must be one of ${DELIVERABLE_TYPES.join(", ")}`);
-  }
-  const checks = fewOf(checklist, `deliverables.${name}.checklist`, say).filter((each) =>
-    isLine(each),
-  );
+  if (problem !== undefined) say(`${name}.file ${problem}`);
+  if (!isDeliverableType(type)) say(`${name}.type must be one of ${DELIVERABLE_TYPES.join(", ")}`);
+  const checks = fewOf(checklist, `${name}.checklist`, say).filter((each) => isLine(each));
   if (!Array.isArray(checklist) || checks.length !== checklist.length) {
-    say(`deliverables.${name}.checklist must be a list of texts`);
+    say(`${name}.checklist must be a list of texts`);
   }
   if (type === "custom" && checks.length === 0) {
-    say(`deliverables.${name}.checklist of a custom deliverable needs a check`);
+    say(`${name}.checklist of a custom deliverable needs a check`);
   }
-  if (typeof frozen !== "boolean") say(`deliverables.${name}.frozen must be true or false`);
+  if (typeof frozen !== "boolean") say(`${name}.frozen must be true or false`);
   if (problem !== undefined || typeof file !== "string") return undefined;
   const known: DeliverableType = isDeliverableType(type) ? type : "custom";
-  const declared = { type: known, file, reference: reference(file), checklist: checks };
-  return { ...declared, frozen: frozen === true };
+  return { type: known, file, checklist: checks, frozen: frozen === true };
 }
 
 function readAttachment(value: unknown, name: string, say: Say): string[] {
@@ -242,10 +236,6 @@ export function pathProblem(path: string): string | undefined {
   return path.includes("\0") ? "must not hold a zero character" : undefined;
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The first of a list that somebody else has written. */
 function fewOf(value: unknown, name: string, say: Say): readonly unknown[] {
   const list = listOf(value);
@@ -261,3 +251,17 @@ export function isLine(value: unknown): value is string {
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
+
+/** Files of older rounds, which must not be there nor be named. Spec 6. */
+export const OBSOLETE_FILES = ["state.log", "discussion.md", "opinions.md"] as const;
+
+/** Files that every round has. */
+export const ROUND_FILES = [
+  "protocol.json",
+  "events.jsonl",
+  "proposal.md",
+  "review.md",
+  "decisions.md",
+  "readiness.md",
+  "conclusion.md",
+] as const;

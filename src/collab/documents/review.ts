@@ -1,4 +1,4 @@
-import type { Schema } from "../machine/event.ts";
+import type { RoundRules } from "../machine/event.ts";
 import { linesOf } from "./text.ts";
 
 /** What a review says about itself in its heading. */
@@ -73,7 +73,7 @@ export function headingProblems(text: string, submitted: ReadonlyMap<number, str
 }
 
 /** What every review of schema 2 says, with the reference of the primary deliverable. */
-export function scopeProblems(text: string, schema: Schema, primary: string | undefined): string[] {
+export function scopeProblems(text: string, { schema, primary }: RoundRules): string[] {
   if (schema === 1 || primary === undefined) return [];
   const needed = [
     ["Reviewed primary deliverable:", "Reviewed primary deliverable:"],

@@ -5,6 +5,22 @@ const LINE_END = /\r\n|[\n\r\v\f\u001C-\u001E\u0085\u2028\u2029]/u;
 /** No pattern of ours needs a longer line; a longer one is text. */
 const MAX_PATTERN_CHARS = 8_192;
 
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Undefined: it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 export function linesOf(text: string): string[] {
   return text.split(LINE_END).map((line) => line.slice(0, MAX_PATTERN_CHARS));
 }

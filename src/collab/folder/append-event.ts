@@ -1,14 +1,24 @@
 import { join } from "node:path";
-import { eventLine, unknownEvent, type CollabEvent } from "../documents/event-lines.ts";
+import { StorageError, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
+import {
+  eventLine,
+  replyProblem,
+  unknownEvent,
+  type CollabEvent,
+} from "../documents/event-lines.ts";
 import { instantMs } from "../documents/instant.ts";
 import { isEventName, type Schema } from "../machine/event.ts";
-import { publicState } from "../machine/derive.ts";
+import { applyEvent, publicState, refusals } from "../machine/machine.ts";
 import { RoundRefused } from "../refused.ts";
-import { checkAppend } from "../rules/append-check.ts";
-import { StorageError, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
-import { completeProtocol, whileLocked } from "./complete-protocol.ts";
+import { documentReasons } from "../rules/document-reasons.ts";
+import { brokenLog, type Round } from "../rules/round.ts";
+import {
+  completeProtocol,
+  whileLocked,
+  formatSeconds,
+  writeProtocol,
+} from "./complete-protocol.ts";
 import { EVENTS_FILE, readRound, type ReadRound } from "./read-round.ts";
-import { secondsOf, writeProtocol } from "./write-protocol.ts";
 
 /** What a participant says next. */
 export interface Wish {
@@ -48,12 +58,13 @@ export function appendEvent(
     if (completed !== undefined) about.completed(completed);
     const read = readRound(disk, folder, about.schema);
     const event = eventOf(read, wish, about.nowMs);
-    const checked = checkAppend(read.round, event);
-    if (!checked.ok) throw new RoundRefused(checked.reasons);
+    const reasons = appendRefusals(read.round, event);
+    if (reasons.length > 0) throw new RoundRefused(reasons);
     const line = eventLine(event);
     const { isEnded } = read.round.events;
     writeEvent(disk, folder, read.eventBytes, Buffer.from(isEnded ? line : `\n${line}`, "utf8"));
-    const state = publicState(checked.state);
+    const { rules, replayed } = read.round;
+    const state = publicState(applyEvent(rules, replayed.state, event));
     try {
       writeProtocol(disk, folder, read.protocolText, { ...state, updatedAt: event.at });
     } catch (error) {
@@ -64,34 +75,32 @@ export function appendEvent(
   });
 }
 
+/** All reasons why an event may not follow. Spec 6.3. */
+function appendRefusals(round: Round, event: CollabEvent): string[] {
+  const broken = brokenLog(round);
+  if (broken.length > 0) return broken;
+  const { rules, replayed } = round;
+  const reply = replyProblem(event.reply_to, event.seq);
+  const reasons = new Set([
+    ...(reply === undefined ? [] : [reply]),
+    ...refusals(rules, replayed.state, event, replayed.state.seq + 1),
+    ...documentReasons(round, event),
+  ]);
+  return [...reasons];
+}
+
 function eventOf({ round }: ReadRound, wish: Wish, nowMs: number): CollabEvent {
   const { schema } = round.protocol;
   const { from, event, doc, role, sha256, replyTo } = wish;
   const summary = wish.summary.trim();
-  if (!isEventName(schema, event)) {
-    throw new RoundRefused([unknownEvent(event, schema)]);
-  }
+  if (!isEventName(schema, event)) throw new RoundRefused([unknownEvent(event, schema)]);
   if (summary === "") throw new RoundRefused(["summary must not be empty"]);
   const last = round.events.events.at(-1);
   const seq = (last?.seq ?? 0) + 1;
-  return {
-    seq,
-    from,
-    event,
-    at: instant(nowMs, last?.at),
-    summary,
-    doc,
-    reply_to: replyTo,
-    role,
-    sha256,
-  };
-}
-
-/** The later of now and the last event's, so that no clock that goes back is seen. */
-function instant(nowMs: number, lastAt: string | undefined): string {
-  const lastMs = instantMs(lastAt) ?? nowMs;
-  // Rounded up: whole seconds are written.
-  return secondsOf(Math.max(nowMs, Math.ceil(lastMs / 1_000) * 1_000));
+  // Never earlier than the last event, also when the clock was set back. Whole seconds are written.
+  const lastMs = instantMs(last?.at) ?? nowMs;
+  const at = formatSeconds(Math.max(nowMs, Math.ceil(lastMs / 1_000) * 1_000));
+  return { seq, from, event, at, summary, doc, reply_to: replyTo, role, sha256 };
 }
 
 function writeEvent(disk: Disk, folder: string, before: Uint8Array, line: Uint8Array): void {

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { phasesOf } from "../machine/derive.ts";
-import { CONCLUSION, type Phase } from "../machine/event.ts";
-import { rulesOf, type Round } from "../rules/round.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { collabHistory, type Places } from "../../storage/paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
+import { collabHistory, type Places } from "../../storage/paths.ts";
+import { CONCLUSION, type Phase } from "../machine/event.ts";
+import { parseJson } from "../documents/text.ts";
+import { phasesOf } from "../machine/machine.ts";
+import type { Round } from "../rules/round.ts";
 
 /** Hashes of the documents that only those waited for may change, as they were after an event. */
 interface Snapshot {
@@ -39,7 +40,7 @@ export function noteDocuments(disk: Disk, places: Places, folder: string, round:
 /** Warnings of documents that were changed while nobody might change them. The round is valid. */
 export function outOfTurn(disk: Disk, places: Places, folder: string, round: Round): string[] {
   const snapshots = readSnapshots(disk, pathOf(disk, places, folder));
-  const phases = phasesOf(rulesOf(round.protocol), round.events.events);
+  const phases = phasesOf(round.rules, round.events.events);
   const now: Snapshot = { seq: phases.length, hashes: hashesOf(round) };
   return [...snapshots, now].flatMap((snapshot, at) => {
     const before = snapshots[at - 1];
@@ -74,10 +75,10 @@ function hashesOf({ documents, deliverables }: Round): Record<string, string> {
 function readSnapshots(disk: Disk, path: string): Snapshot[] {
   try {
     const bytes = readWhole(disk, path);
-    const value: unknown = JSON.parse(Buffer.from(bytes ?? "[]").toString("utf8"));
+    const value = parseJson(Buffer.from(bytes ?? "[]").toString("utf8"));
     return Array.isArray(value) ? value.filter((each) => isSnapshot(each)) : [];
   } catch (error) {
-    if (error instanceof StorageError || error instanceof SyntaxError) return [];
+    if (error instanceof StorageError) return [];
     throw error;
   }
 }

@@ -1,37 +1,41 @@
 import { randomBytes } from "node:crypto";
-import { basename, dirname, join } from "node:path";
 import { renameSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { calling } from "../../storage/disk/errno.ts";
 import { eventLine } from "../documents/event-lines.ts";
+import { readProtocol } from "../documents/protocol-file.ts";
 import { sortedJson } from "../documents/sorted-json.ts";
 import { RoundRefused } from "../refused.ts";
 import { deliverableTemplate, documentTemplates } from "../rules/templates.ts";
-import { calling } from "../../storage/disk/errno.ts";
-import type { Disk } from "../../storage/disk/disk.ts";
+import { formatSeconds } from "./complete-protocol.ts";
 import type { Plan } from "./init-plan.ts";
 import { EVENTS_FILE, PROTOCOL_FILE } from "./read-round.ts";
-import { secondsOf } from "./write-protocol.ts";
 
 /** As the user's other files: members of a group may write where the umask lets them. */
 const folderMode = (): number => 0o777 & ~process.umask();
 const fileMode = (): number => 0o666 & ~process.umask();
 
 /**
- * Makes the folder of a round, whole or not at all: it is written beside its place and renamed.
- * `copied`: documents of an older round instead of templates. Spec 6.3.
+ * Makes the folder of a round, whole or not at all: it is written beside its place and renamed. An external
+ * deliverable that is there stays as it is. Spec 6.3.
  */
 export function initRound(disk: Disk, plan: Plan, nowMs: number): void {
   const { folder } = plan;
+  const write = (path: string, text: string): void => {
+    disk.makeFolder(dirname(path), folderMode());
+    disk.replace(path, Buffer.from(text, "utf8"), fileMode());
+  };
   refuseExisting(disk, folder);
   disk.makeFolder(dirname(folder), folderMode());
   const made = join(dirname(folder), `.${basename(folder)}.${randomBytes(6).toString("hex")}`);
+  const { files, external } = filesOf(plan, nowMs);
   try {
     disk.makeFolder(made, folderMode());
-    for (const [name, text] of Object.entries(filesOf(plan, nowMs))) {
-      const path = join(made, name);
-      disk.makeFolder(dirname(path), folderMode());
-      disk.replace(path, Buffer.from(text, "utf8"), fileMode());
+    for (const [name, text] of Object.entries(files)) write(join(made, name), text);
+    if (external !== undefined && disk.stat(external.path) === undefined) {
+      write(external.path, external.text);
     }
-    writeExternal(disk, plan);
     calling(folder, "making", () => renameSync(made, folder));
     disk.syncFolder(dirname(folder));
   } catch (error) {
@@ -47,64 +51,34 @@ function refuseExisting(disk: Disk, folder: string): void {
   throw new RoundRefused([`${folder} exists already; --resume goes on with it`]);
 }
 
-function filesOf(plan: Plan, nowMs: number): Record<string, string> {
-  const [owner = ""] = plan.round.participants;
-  const at = secondsOf(nowMs);
-  const { round, deliverables, copied } = plan;
-  const { primary } = round;
-  const isInternal = deliverables?.mode === "internal" && primary !== undefined;
-  return {
-    ...documentTemplates(round),
-    ...(isInternal ? { [primary.reference]: deliverableTemplate(primary, round.objective) } : {}),
+interface NewFiles {
+  /** By their names in the folder. */
+  readonly files: Readonly<Record<string, string>>;
+  /** A deliverable outside of the folder. */
+  readonly external: { readonly path: string; readonly text: string } | undefined;
+}
+
+function filesOf({ folder, fields, participants, schema, copied }: Plan, nowMs: number): NewFiles {
+  const [owner = ""] = participants;
+  const at = formatSeconds(nowMs);
+  const { protocol } = readProtocol(fields, schema);
+  const { deliverables, objective, repoRoot = "" } = protocol;
+  const { primary } = deliverables ?? {};
+  const text = primary === undefined ? "" : deliverableTemplate(primary, objective);
+  const isExternal = deliverables?.mode === "external";
+  const state = { currentPhase: "drafting", proposalOwner: owner, waitingFor: [owner] };
+  const files = {
+    ...documentTemplates(protocol),
+    ...(primary === undefined || isExternal ? {} : { [primary.reference]: text }),
     ...copied,
     [EVENTS_FILE]: eventLine({
-      seq: 1,
-      from: owner,
-      event: "initialized",
-      at,
-      summary: "Round initialized.",
+      ...{ seq: 1, from: owner, event: "initialized", at, summary: "Round initialized." },
     }),
-    [PROTOCOL_FILE]: `${sortedJson(protocolFields(plan, owner, at))}\n`,
+    [PROTOCOL_FILE]: `${sortedJson({ ...fields, ...state, createdAt: at, updatedAt: at })}\n`,
   };
-}
-
-function protocolFields({ round, deliverables, objectiveGates }: Plan, owner: string, at: string) {
-  const { objective, participants, gates, schema } = round;
-  const common = {
-    objective,
-    participants: participants.map((id) => ({ id })),
-    currentPhase: "drafting",
-    proposalOwner: owner,
-    waitingFor: [owner],
-    createdAt: at,
-    updatedAt: at,
-  };
-  if (schema === 1 || deliverables === undefined) return { ...common, completionGates: gates };
-  const { mode, dir, repoRoot, primary } = deliverables;
-  const { type, file, checklist } = primary;
-  return {
-    ...common,
-    protocol: "acp",
-    schemaVersion: 2,
-    objectiveGates,
-    completionGates: gates.map((text) => ({
-      source: objectiveGates.includes(text) ? "objective" : "generated",
-      text,
-    })),
-    ...(repoRoot === undefined ? {} : { repoRoot }),
-    deliverables: {
-      ...{ mode, dir, owner, coAuthors: [] },
-      ...{ primary: { type, file, checklist }, supporting: [], attachments: [] },
-    },
-  };
-}
-
-/** A deliverable outside of the folder; a file that is there stays as it is. */
-function writeExternal(disk: Disk, { deliverables, round }: Plan): void {
-  if (deliverables?.mode !== "external" || round.primary === undefined) return;
-  const path = deliverables.path;
-  if (disk.stat(path) !== undefined) return;
-  disk.makeFolder(dirname(path), folderMode());
-  const text = deliverableTemplate(round.primary, round.objective);
-  disk.replace(path, Buffer.from(text, "utf8"), fileMode());
+  const external =
+    primary !== undefined && isExternal
+      ? { path: join(resolve(folder, repoRoot), deliverables.dir, primary.file), text }
+      : undefined;
+  return { files, external };
 }

@@ -1,13 +1,20 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { join, dirname, relative, resolve, sep } from "node:path";
+import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readEvents } from "../documents/event-lines.ts";
-import { OBSOLETE_FILES, ROUND_FILES } from "../documents/obsolete.ts";
-import { readProtocol, type Protocol } from "../documents/protocol-file.ts";
+import {
+  declaredFiles,
+  OBSOLETE_FILES,
+  ROUND_FILES,
+  readProtocol,
+  type Protocol,
+  type Deliverables,
+} from "../documents/protocol-file.ts";
+import { isFields, type Fields } from "../documents/text.ts";
 import type { Schema } from "../machine/event.ts";
+import { replayEvents } from "../machine/machine.ts";
 import { RoundRefused } from "../refused.ts";
 import type { Round, RoundFile } from "../rules/round.ts";
-import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { deliverablePlace, escapeProblem } from "./round-places.ts";
 
 export const PROTOCOL_FILE = "protocol.json";
 export const EVENTS_FILE = "events.jsonl";
@@ -31,12 +38,11 @@ export interface ReadRound {
  * no folder, no `protocol.json`, or one that is no JSON object.
  */
 export function readRound(disk: Disk, folder: string, wanted?: Schema): ReadRound {
-  const head = readHead(disk, folder, wanted);
+  const { round, ...bytes } = readHead(disk, folder, wanted);
   const documents = new Map<string, RoundFile>(
     ROUND_FILES.map((name) => [name, readFile(disk, join(folder, name))]),
   );
   const obsolete = OBSOLETE_FILES.filter((name) => disk.stat(join(folder, name)) !== undefined);
-  const { round, ...bytes } = head;
   return {
     ...bytes,
     round: { ...round, ...readDeliverables(disk, folder, round.protocol), documents, obsolete },
@@ -53,10 +59,15 @@ export function readHead(
   const protocolText = readNeeded(disk, folder, PROTOCOL_FILE, MAX_PROTOCOL_BYTES).toString("utf8");
   const { protocol, problems } = readProtocol(parsed(protocolText), wanted);
   const eventBytes = readNeeded(disk, folder, EVENTS_FILE, maxBytes);
+  const { schema, participants, deliverables } = protocol;
+  const rules = { schema, participants, primary: deliverables?.primary?.reference };
+  const events = readEvents(eventBytes.toString("utf8"), schema);
   const round: Round = {
     protocol,
     protocolProblems: problems,
-    events: readEvents(eventBytes.toString("utf8"), protocol.schema),
+    events,
+    rules,
+    replayed: replayEvents(rules, events.events),
     documents: new Map(),
     deliverables: new Map(),
     obsolete: [],
@@ -67,8 +78,8 @@ export function readHead(
 
 function readNeeded(disk: Disk, folder: string, name: string, maxBytes: number): Buffer {
   try {
-    const bytes = readWhole(disk, join(folder, name), maxBytes);
-    if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const bytes = readBuffer(disk, join(folder, name), maxBytes);
+    if (bytes !== undefined) return bytes;
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw new RoundRefused([error.message], { cause: error });
@@ -79,7 +90,7 @@ function readNeeded(disk: Disk, folder: string, name: string, maxBytes: number):
   ]);
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function parsed(text: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -90,9 +101,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   if (depthOf(value) > MAX_PROTOCOL_DEPTH) {
     throw new RoundRefused([`protocol.json is nested deeper than ${MAX_PROTOCOL_DEPTH} levels`]);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
+  if (isFields(value)) return value;
   throw new RoundRefused(["protocol.json must hold a JSON object"]);
 }
 
@@ -112,14 +121,13 @@ function depthOf(value: unknown): number {
 function readDeliverables(
   disk: Disk,
   folder: string,
-  { deliverables, repoRoot }: Protocol,
+  protocol: Protocol,
 ): Pick<Round, "deliverables" | "placeProblems"> {
+  const { deliverables, repoRoot } = protocol;
   if (deliverables === undefined) return { deliverables: new Map(), placeProblems: [] };
   const place = deliverablePlace(disk, folder, deliverables, repoRoot);
   if (typeof place === "string") return { deliverables: new Map(), placeProblems: [place] };
-  const { primary, supporting } = deliverables;
-  const declared = [primary, ...supporting].flatMap((each) => each ?? []);
-  const files = declared.map(({ reference, file }): [string, RoundFile] => {
+  const files = declaredFiles(protocol).map(({ reference, file }): [string, RoundFile] => {
     const path = join(place.folder, file);
     const problem = escapeProblem(disk, path, place.boundary);
     return [reference, problem === undefined ? readFile(disk, path) : { ok: false, problem }];
@@ -130,12 +138,54 @@ function readDeliverables(
 /** A document; one that is missing, a link or too large is a finding, and no failure. */
 function readFile(disk: Disk, path: string): RoundFile {
   try {
-    const bytes = readWhole(disk, path, MAX_ROUND_FILE_BYTES);
+    const bytes = readBuffer(disk, path, MAX_ROUND_FILE_BYTES);
     if (bytes === undefined) return { ok: false, problem: "is missing" };
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
-    return { ok: true, text, sha256: createHash("sha256").update(bytes).digest("hex") };
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { ok: true, text: bytes.toString("utf8"), sha256 };
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     return { ok: false, problem: `cannot be read: ${error.message}` };
+  }
+}
+
+function readBuffer(disk: Disk, path: string, maxBytes: number): Buffer | undefined {
+  const bytes = readWhole(disk, path, maxBytes);
+  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/**
+ * The folder of the deliverables, or what is wrong with it. `boundary`: the real path that they must not
+ * lead out of, the round's folder or the repository. Spec 6.2.
+ */
+function deliverablePlace(
+  disk: Disk,
+  folder: string,
+  { mode, dir }: Deliverables,
+  repoRoot: string | undefined,
+): { readonly folder: string; readonly boundary: string } | string {
+  const real = disk.realPath(folder);
+  if (mode === "internal") return { folder: join(real, dir), boundary: real };
+  const root = resolve(real, repoRoot ?? "");
+  if (repoRoot === undefined || !isBelow(root, real)) {
+    return `repoRoot ${repoRoot ?? ""} is no ancestor of the folder`;
+  }
+  return { folder: join(root, dir), boundary: root };
+}
+
+/** Whether a path is below a folder, both real. */
+export function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
+}
+
+/** What is wrong with the way to a deliverable: no link of it may lead out. */
+function escapeProblem(disk: Disk, path: string, boundary: string): string | undefined {
+  try {
+    const holder = disk.realPath(dirname(path));
+    if (holder === boundary || isBelow(boundary, holder)) return undefined;
+    return "is outside, through a symbolic link";
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "missing") return "is missing";
+    throw error;
   }
 }

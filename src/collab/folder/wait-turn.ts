@@ -18,9 +18,10 @@ export interface Waiting {
   say(line: string): void;
 }
 
-export type WaitEnd =
-  | { readonly ready: true; readonly reason: string }
-  | { readonly ready: false; readonly reason: string };
+export interface WaitEnd {
+  readonly ready: boolean;
+  readonly reason: string;
+}
 
 /** A script writes `protocol.json` in place: half of it is there for a moment. */
 const CALM_MS = 20;
@@ -80,8 +81,7 @@ function turnOf(
 
 /** Whether it is a participant's turn now, or what it waits for. Throws when it is no participant. */
 export function turnIn(round: Round, participant: string): WaitEnd {
-  const { participants } = round.protocol;
-  if (participants.length > 0) checkParticipant(round.protocol, participant);
+  if (round.protocol.participants.length > 0) checkParticipant(round.protocol, participant);
   const state = stateOf(round);
   if (state === undefined) {
     return { ready: false, reason: "events.jsonl is not valid: deaddrop collab validate says why" };

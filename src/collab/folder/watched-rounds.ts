@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { isFields, parseJson } from "../documents/text.ts";
 import { RoundRefused } from "../refused.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { whileLocked } from "./complete-protocol.ts";
@@ -19,25 +20,14 @@ const MAX_WATCHED_BYTES = 1_048_576;
 export function readWatched(disk: Disk, path: string): WatchedRound[] {
   const bytes = readWhole(disk, path, MAX_WATCHED_BYTES);
   if (bytes === undefined) return [];
-  const rounds = parsed(Buffer.from(bytes).toString("utf8"));
-  if (rounds !== undefined) return rounds;
+  const rounds = parseJson(Buffer.from(bytes).toString("utf8"));
+  if (Array.isArray(rounds) && rounds.every((each) => isRound(each))) return rounds;
   throw new RoundRefused([`${path} is damaged: remove it, and watch your rounds again`]);
 }
 
-function parsed(text: string): WatchedRound[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isWhole = Array.isArray(value) && value.every((each) => isRound(each));
-    return isWhole ? (value as WatchedRound[]) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function isRound(value: unknown): boolean {
-  const { folder, participant } = (value ?? {}) as Partial<Record<string, unknown>>;
-  return typeof folder === "string" && typeof participant === "string";
+function isRound(value: unknown): value is WatchedRound {
+  if (!isFields(value)) return false;
+  return typeof value["folder"] === "string" && typeof value["participant"] === "string";
 }
 
 /** Registers a round, or ends that. Answers false when nothing has changed. */
@@ -49,7 +39,9 @@ export function changeWatched(
 ): boolean {
   return whileLocked(dirname(path), () => {
     const before = readWatched(disk, path);
-    const others = before.filter((each) => !isSame(each, round));
+    const others = before.filter(
+      ({ folder, participant }) => folder !== round.folder || participant !== round.participant,
+    );
     const after = isWatched ? [...others, round] : others;
     if (after.length === before.length) return false;
     if (after.length > MAX_WATCHED_ROUNDS) {
@@ -60,8 +52,4 @@ export function changeWatched(
     disk.replace(path, Buffer.from(`${JSON.stringify(after)}\n`, "utf8"), PRIVATE_FILE);
     return true;
   });
-}
-
-function isSame(a: WatchedRound, b: WatchedRound): boolean {
-  return a.folder === b.folder && a.participant === b.participant;
 }

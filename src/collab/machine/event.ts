@@ -64,3 +64,12 @@ export function isPhase(name: unknown): name is Phase {
 
 /** The only document that a round may be completed with. */
 export const CONCLUSION = "conclusion.md";
+
+/** What a round is, apart from its events. */
+export interface RoundRules {
+  readonly schema: Schema;
+  /** The first one owns the proposal. */
+  readonly participants: readonly string[];
+  /** How events name the primary deliverable, like `deliverables/adr.md`. Schema 2. */
+  readonly primary?: string | undefined;
+}

@@ -1,12 +1,12 @@
 import { conclusionProblems } from "../documents/conclusion.ts";
-import { decisionProblems } from "../documents/decisions.ts";
 import { deliverableProblems } from "../documents/deliverable.ts";
 import { isSha256, type CollabEvent } from "../documents/event-lines.ts";
-import type { DeclaredFile, Protocol } from "../documents/protocol-file.ts";
+import { declaredFiles } from "../documents/protocol-file.ts";
 import { isReadyToImplement, uncheckedGates, unresolvedItems } from "../documents/readiness.ts";
 import { headingProblems, scopeProblems } from "../documents/review.ts";
+import { linesOf, sectionsOf } from "../documents/text.ts";
 import { CONCLUSION } from "../machine/event.ts";
-import { textOf, type Round } from "./round.ts";
+import { documentText, type Round } from "./round.ts";
 
 /** All in the documents that keeps an event from being appended. Spec 6.2. */
 export function documentReasons(round: Round, event: CollabEvent): string[] {
@@ -14,7 +14,7 @@ export function documentReasons(round: Round, event: CollabEvent): string[] {
     case "review_submitted":
       return reviewReasons(round, event);
     case "decision_accepted":
-      return [...unresolved(round), ...decisions(round)];
+      return [...unresolved(round), ...decisionProblems(round)];
     case "readiness_passed":
       return [...unresolved(round), ...readiness(round, "readiness_passed"), ...snapshots(round)];
     case "completed":
@@ -30,12 +30,12 @@ export function documentReasons(round: Round, event: CollabEvent): string[] {
 
 /** What a completed round has, and one that is to be completed lacks. */
 export function completionReasons(round: Round): string[] {
-  const { schema, gates, deliverables } = round.protocol;
-  const unchecked = uncheckedGates(documentText(round, "readiness.md"), gates);
+  const { rules, protocol } = round;
+  const unchecked = uncheckedGates(documentText(round, "readiness.md"), protocol.gates);
   const conclusion = round.documents.get(CONCLUSION);
   const problems =
     conclusion?.ok === true
-      ? conclusionProblems(conclusion.text, schema, deliverables?.primary?.reference)
+      ? conclusionProblems(conclusion.text, rules)
       : [`${CONCLUSION} ${conclusion?.problem ?? "is missing"}`];
   return [
     ...unresolved(round),
@@ -44,9 +44,15 @@ export function completionReasons(round: Round): string[] {
       (gate) => `completed requires the completion gates to be checked in readiness.md: ${gate}`,
     ),
     ...problems.map((problem) => `completed requires a whole conclusion: ${problem}`),
-    ...decisions(round),
+    ...decisionProblems(round),
     ...snapshots(round),
-    ...supporting(round),
+    // Supporting deliverables that are declared frozen have a freeze.
+    ...declaredFiles(protocol)
+      .filter((file) => file.role === "supporting" && file.frozen && !isFrozen(round, file))
+      .map(
+        ({ reference }) =>
+          `${reference} is declared frozen: completed requires its deliverable_frozen`,
+      ),
   ];
 }
 
@@ -60,56 +66,64 @@ export function readiness(round: Round, event: string): string[] {
   return [`${event} requires - [x] Ready to implement in readiness.md`];
 }
 
-export function decisions({ protocol, documents }: Round): string[] {
-  if (protocol.deliverables === undefined) return [];
-  const names = declaredFiles(protocol).map(({ reference }) => reference);
-  return decisionProblems(textOf(documents.get("decisions.md")), names);
+/** What is wrong with `decisions.md` in schema 2. Spec 6.2. */
+export function decisionProblems(round: Round): string[] {
+  if (round.protocol.deliverables === undefined) return [];
+  const references = declaredFiles(round.protocol).map(({ reference }) => reference);
+  const entries = sectionsOf(linesOf(documentText(round, "decisions.md")), 3);
+  return entries.flatMap(({ heading, lines }, index) => {
+    const given = /^D(\d+)\.\s+\S/u.exec(heading)?.[1];
+    const decision = `accepted decision D${given ?? index + 1}`;
+    const problems: string[] = [];
+    if (given === undefined) {
+      problems.push(`accepted decision headings must use D<number>: ### ${heading.slice(0, 80)}`);
+    } else if (Number(given) !== index + 1) {
+      problems.push(`${decision} is number ${index + 1}: they are numbered 1, 2, 3 …`);
+    }
+    if (fieldIn(lines, "Decision") === "") problems.push(`${decision} requires Decision`);
+    const reflected = fieldIn(lines, "Reflected in");
+    if (reflected === "") problems.push(`${decision} requires Reflected in`);
+    else if (!references.some((reference) => reflected.includes(reference))) {
+      const declared = references.join(", ");
+      problems.push(`${decision} Reflected in must name a declared deliverable: ${declared}`);
+    }
+    return problems;
+  });
 }
 
-/** What was frozen is as it was. Spec 6.2. */
+/** The value of the first item `- <name>: <value>`; "" without one. */
+function fieldIn(lines: readonly string[], name: string): string {
+  const start = `- ${name}:`.toLowerCase();
+  const line = lines
+    .map((each) => each.trim())
+    .find((each) => each.toLowerCase().startsWith(start));
+  return line?.slice(start.length).trim() ?? "";
+}
+
+/** Deliverables that differ from their last freeze. Spec 6.2. */
 export function snapshots(round: Round): string[] {
-  return frozenFiles(round).flatMap(({ reference, sha256 }) => {
+  return declaredFiles(round.protocol).flatMap((declared) => {
+    const { reference } = declared;
+    const frozen = round.events.events.findLast((event) => isFreeze(event, declared))?.sha256;
+    if (frozen === undefined) return [];
     const file = round.deliverables.get(reference);
     if (file?.ok !== true) return [`${reference} ${file?.problem ?? "is missing"}, and is frozen`];
-    if (file.sha256 === sha256) return [];
+    if (file.sha256 === frozen) return [];
     return [
       `deliverable_frozen sha256 does not match current file ${reference}: it has changed since`,
     ];
   });
 }
 
-/** The last freeze of each declared deliverable. */
-function frozenFiles({ protocol, events }: Round): { reference: string; sha256: string }[] {
-  return declaredFiles(protocol).flatMap(({ role, reference }) => {
-    const freeze = events.events.findLast((event) => isFreeze(event, role, reference));
-    return freeze?.sha256 === undefined ? [] : [{ reference, sha256: freeze.sha256 }];
-  });
-}
-
-function declaredFiles({ deliverables }: Protocol): { role: string; reference: string }[] {
-  const { primary, supporting: others = [] } = deliverables ?? {};
-  return [
-    ...(primary === undefined ? [] : [{ role: "primary", reference: primary.reference }]),
-    ...others.map(({ reference }) => ({ role: "supporting", reference })),
-  ];
-}
+type DeclaredName = { readonly role: string; readonly reference: string };
 
 /** A freeze in another role says nothing of it: anybody may say `supporting` at any time. */
-function isFreeze({ event, role, doc }: CollabEvent, wanted: string, reference: string): boolean {
-  return event === "deliverable_frozen" && role === wanted && doc === reference;
+function isFreeze({ event, role, doc }: CollabEvent, declared: DeclaredName): boolean {
+  return event === "deliverable_frozen" && role === declared.role && doc === declared.reference;
 }
 
-/** Supporting ones that are declared frozen have a freeze, the others none. */
-function supporting(round: Round): string[] {
-  return (round.protocol.deliverables?.supporting ?? []).flatMap(({ reference, frozen }) =>
-    frozen && !isSupportingFrozen(round, reference)
-      ? [`${reference} is declared frozen: completed requires its deliverable_frozen`]
-      : [],
-  );
-}
-
-export function isSupportingFrozen({ events }: Round, reference: string): boolean {
-  return events.events.some((event) => isFreeze(event, "supporting", reference));
+export function isFrozen({ events }: Round, declared: DeclaredName): boolean {
+  return events.events.some((event) => isFreeze(event, declared));
 }
 
 function reviewReasons(round: Round, { seq, from }: CollabEvent): string[] {
@@ -118,8 +132,7 @@ function reviewReasons(round: Round, { seq, from }: CollabEvent): string[] {
   const own = headingProblems(text, new Map([[seq, from]])).filter((problem) =>
     problem.includes(`seq ${seq} `),
   );
-  const { schema, deliverables } = round.protocol;
-  return [...own, ...scopeProblems(text, schema, deliverables?.primary?.reference)];
+  return [...own, ...scopeProblems(text, round.rules)];
 }
 
 function deliverableReasons(round: Round, event: CollabEvent): string[] {
@@ -129,9 +142,11 @@ function deliverableReasons(round: Round, event: CollabEvent): string[] {
   if (freezes && !isSha256(sha256)) {
     reasons.push("deliverable_frozen requires sha256, 64 lower-case hex digits");
   }
-  const declared = declaredAs(round, doc);
+  const all = declaredFiles(round.protocol);
+  const declared = all.find(({ reference }) => reference === doc);
   if (declared === undefined) {
-    return [...reasons, `doc must reference a declared deliverable: ${references(round)}`];
+    const references = all.map(({ reference }) => reference).join(", ");
+    return [...reasons, `doc must reference a declared deliverable: ${references}`];
   }
   const file = round.deliverables.get(declared.reference);
   if (file?.ok !== true) {
@@ -142,19 +157,4 @@ function deliverableReasons(round: Round, event: CollabEvent): string[] {
   }
   if (event.role !== "primary") return reasons;
   return [...reasons, ...deliverableProblems(file.text, declared, freezes)];
-}
-
-function declaredAs({ protocol }: Round, doc: string | undefined): DeclaredFile | undefined {
-  const { primary, supporting: others = [] } = protocol.deliverables ?? {};
-  return [primary, ...others].find((each) => each !== undefined && each.reference === doc);
-}
-
-function references({ protocol }: Round): string {
-  return declaredFiles(protocol)
-    .map(({ reference }) => reference)
-    .join(", ");
-}
-
-function documentText({ documents }: Round, name: string): string {
-  return textOf(documents.get(name));
 }

@@ -1,7 +1,7 @@
 import type { ReadEvents } from "../documents/event-lines.ts";
 import type { Protocol } from "../documents/protocol-file.ts";
-import { publicState, walk, type CollabState, type Walked } from "../machine/derive.ts";
-import type { RoundRules } from "../machine/round-rules.ts";
+import type { RoundRules } from "../machine/event.ts";
+import { publicState, type CollabState, type Replayed } from "../machine/machine.ts";
 
 /** A document of a round as it is in the folder now. */
 export type RoundFile =
@@ -15,6 +15,9 @@ export interface Round {
   /** What is wrong with `protocol.json`. */
   readonly protocolProblems: readonly string[];
   readonly events: ReadEvents;
+  readonly rules: RoundRules;
+  /** Where the events lead, as far as they are allowed. */
+  readonly replayed: Replayed;
   /** By their names in the folder. */
   readonly documents: ReadonlyMap<string, RoundFile>;
   /** By their references. */
@@ -25,22 +28,23 @@ export interface Round {
   readonly placeProblems: readonly string[];
 }
 
-export function rulesOf({ schema, participants, deliverables }: Protocol): RoundRules {
-  return { schema, participants, primary: deliverables?.primary?.reference };
-}
-
-/** Where the events of a round lead, as far as they are allowed. */
-export function walked({ protocol, events }: Pick<Round, "protocol" | "events">): Walked {
-  return walk(rulesOf(protocol), events.events);
-}
-
 /** The derived state; undefined when an event is not allowed, or there is none. */
-export function stateOf(round: Pick<Round, "protocol" | "events">): CollabState | undefined {
-  const { ok, state } = walked(round);
-  return ok && state.seq > 0 && round.events.isWhole ? publicState(state) : undefined;
+export function stateOf({ replayed: { ok, state }, events }: Round): CollabState | undefined {
+  return ok && state.seq > 0 && events.isWhole ? publicState(state) : undefined;
+}
+
+/** Why nothing is appended: the log cannot be understood to its end. */
+export function brokenLog({ events, protocolProblems, replayed }: Round): string[] {
+  const refused = replayed.ok
+    ? []
+    : [`events.jsonl seq ${replayed.seq}: ${replayed.reasons.join("; ")}`];
+  const found = [...protocolProblems, ...events.problems, ...refused];
+  if (found.length > 0 || events.events.length > 0) return found;
+  return ["events.jsonl has no event yet: initialized is missing"];
 }
 
 /** The text of a document; "" when it is not there. */
-export function textOf(file: RoundFile | undefined): string {
+export function documentText({ documents }: Round, name: string): string {
+  const file = documents.get(name);
   return file?.ok === true ? file.text : "";
 }

@@ -1,31 +1,23 @@
 import { conclusionSections } from "../documents/conclusion.ts";
 import { deliverableSections, type Declared } from "../documents/deliverable.ts";
+import type { Protocol } from "../documents/protocol-file.ts";
 import type { Schema } from "../machine/event.ts";
 
-/** What `init` is asked to make. Spec 6.3. */
-export interface NewRound {
-  readonly schema: Schema;
-  readonly participants: readonly string[];
-  readonly objective: string;
-  /** Those of the objective, then the generated ones. */
-  readonly gates: readonly string[];
-  readonly primary: Declared | undefined;
-}
-
 /** The documents of a new round by their names; they validate as they are. Spec 6.2. */
-export function documentTemplates(round: NewRound): Record<string, string> {
+export function documentTemplates(protocol: Protocol): Record<string, string> {
   return {
-    "README.md": readme(round),
-    "proposal.md": proposal(round),
+    "README.md": readme(protocol),
+    "proposal.md": proposal(protocol),
     "review.md": "# Review\n",
-    "decisions.md": decisions(round.primary?.reference),
-    "readiness.md": readiness(round.gates),
-    "conclusion.md": conclusion(round.schema),
+    "decisions.md": decisions(protocol.deliverables?.primary?.reference),
+    "readiness.md": readiness(protocol.gates),
+    "conclusion.md": conclusion(protocol.schema),
   };
 }
 
-function readme({ schema, objective, participants, primary }: NewRound): string {
+function readme({ schema, objective, participants, deliverables }: Protocol): string {
   const [owner = ""] = participants;
+  const primary = deliverables?.primary;
   return lines(
     "# Collaboration round",
     "",
@@ -40,7 +32,7 @@ function readme({ schema, objective, participants, primary }: NewRound): string 
   );
 }
 
-function proposal({ objective }: NewRound): string {
+function proposal({ objective }: Protocol): string {
   return lines("# Proposal", "", "## Objective", "", objective, "", "## Proposal", "");
 }
 

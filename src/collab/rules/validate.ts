@@ -1,25 +1,33 @@
 import { deliverableProblems } from "../documents/deliverable.ts";
-import { errors, warnings, type Finding } from "../documents/finding.ts";
-import { ROUND_FILES } from "../documents/obsolete.ts";
+import { declaredFiles, ROUND_FILES } from "../documents/protocol-file.ts";
 import { unknownMarks } from "../documents/readiness.ts";
 import { headingProblems, missingParts, scopeProblems } from "../documents/review.ts";
-import { publicState, walk } from "../machine/derive.ts";
-import type { RoundState } from "../machine/round-state.ts";
+import { publicState, replayEvents } from "../machine/machine.ts";
 import {
   completionReasons,
-  decisions,
-  isSupportingFrozen,
+  decisionProblems,
+  isFrozen,
   readiness,
   snapshots,
   unresolved,
 } from "./document-reasons.ts";
-import { brokenLog } from "./append-check.ts";
-import { rulesOf, stateOf, textOf, walked, type Round } from "./round.ts";
+import { brokenLog, documentText, stateOf, type Round } from "./round.ts";
+
+/** What `deaddrop collab validate` says of a round, a line each. Spec 6.3. */
+export interface Finding {
+  readonly level: "error" | "warning";
+  readonly text: string;
+}
+
+export const errors = (texts: readonly string[]): Finding[] =>
+  texts.map((text) => ({ level: "error", text }));
+
+export const warnings = (texts: readonly string[]): Finding[] =>
+  texts.map((text) => ({ level: "warning", text }));
 
 /** Everything that is wrong with a round, and all that is odd. Spec 6.2, 6.3. */
 export function findingsOf(round: Round): Finding[] {
   const { events, documents, obsolete } = round;
-  const way = walked(round);
   const missing = ROUND_FILES.flatMap((name) => {
     const file = documents.get(name);
     return file?.ok === false ? [`${name} ${file.problem}`] : [];
@@ -28,35 +36,32 @@ export function findingsOf(round: Round): Finding[] {
     ...errors(missing),
     ...errors(obsolete.map((name) => `${name} is not part of the protocol`)),
     ...errors([...brokenLog(round), ...round.placeProblems]),
-    ...documentFindings(round, way.state),
+    ...documentFindings(round),
     ...warnings(events.warnings),
-    ...(stateOf(round) === undefined ? [] : recordedFindings(round, way.state)),
+    ...recordedFindings(round),
   ];
 }
 
-function documentFindings(round: Round, state: RoundState): Finding[] {
-  const { documents, events, protocol } = round;
-  const review = textOf(documents.get("review.md"));
+function documentFindings(round: Round): Finding[] {
+  const review = documentText(round, "review.md");
   const submitted = new Map(
-    events.events
+    round.events.events
       .filter(({ event }) => event === "review_submitted")
       .map(({ seq, from }) => [seq, from]),
   );
-  const primary = protocol.deliverables?.primary?.reference;
-  const scope = submitted.size === 0 ? [] : scopeProblems(review, protocol.schema, primary);
   return [
     ...errors(headingProblems(review, submitted)),
-    ...errors(scope),
+    ...errors(submitted.size === 0 ? [] : scopeProblems(review, round.rules)),
     ...warnings(missingParts(review)),
-    ...warnings(unknownMarks(textOf(documents.get("readiness.md")))),
-    ...errors([...new Set([...requirements(round, state), ...decisions(round)])]),
-    ...errors(deliverableFindings(round, state)),
+    ...warnings(unknownMarks(documentText(round, "readiness.md"))),
+    ...errors([...new Set([...requirements(round), ...decisionProblems(round)])]),
+    ...errors(deliverableFindings(round)),
   ];
 }
 
 /** What the state that the round has reached requires of its documents. */
-function requirements(round: Round, state: RoundState): string[] {
-  const { phase, isReady, isClassified, waitingFor } = state;
+function requirements(round: Round): string[] {
+  const { phase, isReady, isClassified, waitingFor } = round.replayed.state;
   if (phase === "completed") return completionReasons(round);
   if (phase === "blocked") return snapshots(round);
   const all = round.protocol.participants.length;
@@ -70,34 +75,35 @@ function requirements(round: Round, state: RoundState): string[] {
   ];
 }
 
-function deliverableFindings(round: Round, state: RoundState): string[] {
-  const { primary, supporting: others = [] } = round.protocol.deliverables ?? {};
-  const found: string[] = [];
-  if (primary !== undefined && state.isPrimaryDrafted) {
-    const file = round.deliverables.get(primary.reference);
-    if (file?.ok === true) {
-      found.push(...deliverableProblems(file.text, primary, state.isPrimaryFrozen));
-    } else found.push(`${primary.reference} ${file?.problem ?? "is missing"}`);
-  }
-  for (const { reference, frozen } of others) {
-    if (!frozen && isSupportingFrozen(round, reference)) {
-      found.push(`${reference} has a deliverable_frozen event and is not declared frozen`);
+function deliverableFindings(round: Round): string[] {
+  const { isPrimaryDrafted, isPrimaryFrozen } = round.replayed.state;
+  return declaredFiles(round.protocol).flatMap((declared) => {
+    const { reference, role, frozen } = declared;
+    if (role === "supporting") {
+      return !frozen && isFrozen(round, declared)
+        ? [`${reference} has a deliverable_frozen event and is not declared frozen`]
+        : [];
     }
-  }
-  return found;
+    if (!isPrimaryDrafted) return [];
+    const file = round.deliverables.get(reference);
+    return file?.ok === true
+      ? deliverableProblems(file.text, declared, isPrimaryFrozen)
+      : [`${reference} ${file?.problem ?? "is missing"}`];
+  });
 }
 
 /** What `protocol.json` says of the state must be what the events say. */
-function recordedFindings(round: Round, state: RoundState): Finding[] {
+function recordedFindings(round: Round): Finding[] {
   const { recorded } = round.protocol;
-  const derived = publicState(state);
+  const derived = stateOf(round);
+  if (derived === undefined) return [];
   const wrong = (["currentPhase", "proposalOwner", "waitingFor"] as const).filter(
     (name) => JSON.stringify(recorded[name]) !== JSON.stringify(derived[name]),
   );
-  if (wrong.length === 0) return [];
-  if (isOneBehind(round)) {
+  if (wrong.length > 0 && isOneBehind(round)) {
+    const { seq } = round.replayed.state;
     return warnings([
-      `protocol.json does not know event ${state.seq} yet: append, next and status complete it`,
+      `protocol.json does not know event ${seq} yet: append, next and status complete it`,
     ]);
   }
   return errors(
@@ -109,10 +115,8 @@ function recordedFindings(round: Round, state: RoundState): Finding[] {
 }
 
 /** A crash, or a script that is writing, left the last event without its `protocol.json`. */
-export function isOneBehind(round: Round): boolean {
-  const { protocol, events } = round;
-  const before = walk(rulesOf(protocol), events.events.slice(0, -1));
+export function isOneBehind({ protocol, rules, events }: Round): boolean {
+  const before = replayEvents(rules, events.events.slice(0, -1));
   if (!before.ok || before.state.seq === 0) return false;
-  const derived = publicState(before.state);
-  return JSON.stringify(derived) === JSON.stringify(protocol.recorded);
+  return JSON.stringify(publicState(before.state)) === JSON.stringify(protocol.recorded);
 }

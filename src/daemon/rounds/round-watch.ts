@@ -1,14 +1,18 @@
+import type { Agent } from "../../agent/agent.ts";
+import type { Logger } from "../../agent/session/world.ts";
 import type { RoundRegistry, RoundView, Turn } from "../../api/rounds.ts";
 import type { Marks } from "../../api/views.ts";
+import { isFields, parseJson } from "../../collab/documents/text.ts";
 import { readHead } from "../../collab/folder/read-round.ts";
 import { turnIn, type WatchFolder } from "../../collab/folder/wait-turn.ts";
 import { readWatched, type WatchedRound } from "../../collab/folder/watched-rounds.ts";
 import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
-import type { Logger } from "../../agent/session/world.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import type { Wake } from "../wake.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { watchFolder } from "../folder-events.ts";
+import { processWakes, type Wake } from "../wake.ts";
 
 export interface RoundWatchOptions {
   readonly disk: Disk;
@@ -21,23 +25,11 @@ export interface RoundWatchOptions {
   readonly log: Logger;
 }
 
-export interface RoundWatch extends RoundRegistry {
-  stop(): void;
-}
-
 /** A daemon reads no more of a round: it does nothing else meanwhile. */
 const MAX_READ_BYTES = 2 * 1_048_576;
 /** Who writes into a folder all the time has it looked at so often. */
 const ROUND_LOOK_MS = 100;
 const MAX_TOLD_BYTES = 1_048_576;
-
-/**
- * Knows whose turn it is in the rounds that are watched for the agent. A turn is told once: it counts
- * as told when it was shown, also over a restart. Nothing is written into a round. Spec 6.3.
- */
-export function watchRounds(options: RoundWatchOptions): RoundWatch {
-  return new Rounds(options);
-}
 
 interface Seen {
   readonly view: RoundView;
@@ -45,7 +37,11 @@ interface Seen {
   readonly turn: Turn | undefined;
 }
 
-class Rounds implements RoundWatch {
+/**
+ * Knows whose turn it is in the rounds that are watched for the agent. A turn is told once: it counts
+ * as told when it was shown, also over a restart. Nothing is written into a round. Spec 6.3.
+ */
+export class RoundWatch implements RoundRegistry {
   readonly #options: RoundWatchOptions;
   readonly #watchers = new Map<string, { close(): void }>();
   #seen: readonly Seen[] = [];
@@ -154,10 +150,27 @@ class Rounds implements RoundWatch {
 function readTold(disk: Disk, path: string): Record<string, number> {
   try {
     const bytes = readWhole(disk, path, MAX_TOLD_BYTES);
-    const told: unknown = JSON.parse(Buffer.from(bytes ?? "{}").toString("utf8"));
-    return typeof told === "object" && told !== null ? (told as Record<string, number>) : {};
+    const told = parseJson(Buffer.from(bytes ?? "{}").toString("utf8"));
+    return isFields(told) ? (told as Record<string, number>) : {};
   } catch (error) {
-    if (!(error instanceof StorageError) && !(error instanceof SyntaxError)) throw error;
-    return {};
+    if (error instanceof StorageError) return {};
+    throw error;
   }
+}
+
+/** The collaboration rounds that a daemon watches for its agent; `due`: a turn has come. Spec 6.3. */
+export function openRounds(agent: Agent, due: () => void, log: Logger): RoundWatch {
+  return new RoundWatch({
+    disk: nodeDisk(),
+    paths: agent.place.paths,
+    watch: (folder, changed) =>
+      watchFolder(folder, {
+        below: [],
+        report: changed,
+        onError: (error) => log.warn({ folder, detail: String(error) }, "no events of that round"),
+      }),
+    wake: processWakes,
+    due,
+    log,
+  });
 }

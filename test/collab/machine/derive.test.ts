@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { deriveCollabState } from "../../../src/collab/machine/derive.ts";
 import type { MachineEvent } from "../../../src/collab/machine/event.ts";
+import { deriveCollabState } from "../../../src/collab/machine/machine.ts";
 import { vectorLines } from "../../wire/vector-files.ts";
 
 interface Sequence {

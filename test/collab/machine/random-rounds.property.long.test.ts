@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { deriveCollabState } from "../../../src/collab/machine/derive.ts";
 import type { MachineEvent } from "../../../src/collab/machine/event.ts";
+import { deriveCollabState } from "../../../src/collab/machine/machine.ts";
 import { amount } from "../../support/amounts.ts";
 import { vectorLines } from "../../wire/vector-files.ts";
 import {

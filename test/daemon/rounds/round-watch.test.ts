@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { changeWatched } from "../../../src/collab/folder/watched-rounds.ts";
-import { watchRounds } from "../../../src/daemon/rounds/round-watch.ts";
+import { RoundWatch } from "../../../src/daemon/rounds/round-watch.ts";
 import type { Disk } from "../../../src/storage/disk/disk.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { newFolder, ScriptedRound } from "../../collab/scripted-round.ts";
@@ -26,7 +26,7 @@ function watching(round: ScriptedRound, state = newFolder()) {
     replace: (...args: Parameters<Disk["replace"]>) => disk.replace(...args),
     stat: (path: string) => disk.stat(path),
   });
-  const rounds = watchRounds({
+  const rounds = new RoundWatch({
     disk: counted,
     paths,
     watch: (_folder, heard) => {

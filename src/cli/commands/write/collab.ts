@@ -4,8 +4,13 @@ import { init, type InitFlags } from "../../collab/init.ts";
 import { next, prompt, status, validate } from "../../collab/look.ts";
 import { publish, type PublishFlags } from "../../collab/publish.ts";
 import type { RoundFlags } from "../../collab/round-command.ts";
-import { USUAL_TIMEOUT_S, wait, type WaitFlags } from "../../collab/wait.ts";
-import { watch, type WatchFlags } from "../../collab/watch.ts";
+import {
+  USUAL_TIMEOUT_S,
+  wait,
+  watch,
+  type WaitFlags,
+  type WatchFlags,
+} from "../../collab/wait.ts";
 import { collect, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 
