@@ -16,61 +16,59 @@ export const SETTINGS: readonly Setting[] = [
     key: "heartbeat.show_last_action",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.showLastAction,
-    about: "Our heartbeats tell what the agent last did (`deaddrop status set`).",
+    about: "Heartbeats include the agent's last action (`deaddrop status set`).",
   },
   {
     key: "keys.grace_hours",
     kind: "hours",
     byDefault: DEFAULT_SETTINGS.keyGraceHours,
     about:
-      "How long after a change of keys the peers are asked to believe the old one no longer (`deaddrop key rotate`).",
+      "How long after a key rotation (`deaddrop key rotate`) peers are asked to retire the old key.",
   },
   {
     key: "peers",
     kind: "handles",
     byDefault: DEFAULT_SETTINGS.peers,
     about:
-      "Who is on the other side, on a wire whose configuration names no roster. `deaddrop join --peer` fills it in.",
+      "The peers, on a wire whose configuration has no roster. `deaddrop join --peer` sets it.",
   },
   {
     key: "hooks.on_notice",
     kind: "command",
     byDefault: DEFAULT_SETTINGS.hooks.onNotice,
-    about:
-      "The daemon runs this when the agent was given a notice (docs/settings.md, A command on a notice).",
+    about: "Run when the agent gets a notice (docs/settings.md, A command on a notice).",
   },
   {
     key: "hooks.on_stop",
     kind: "command",
     byDefault: DEFAULT_SETTINGS.hooks.onStop,
     about:
-      "The daemon runs this when the agent has approved its shutdown: it ends the agent (docs/settings.md, A command on a shutdown).",
+      "Run when the agent has approved its shutdown, to stop the agent (docs/settings.md, A command on a shutdown).",
   },
   {
     key: "hooks.timeout_seconds",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.hooks.timeoutSeconds,
-    about: "A hook that takes longer is ended, with all that it has started.",
+    about: "A hook that takes longer is killed with its process group.",
   },
   {
     key: "hooks.runs_per_hour",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.hooks.runsPerHour,
-    about:
-      "How many runs of hooks may begin within an hour. What comes after them waits for the next run.",
+    about: "How many hook runs may start within an hour. Later notices wait for the next run.",
   },
   {
     key: "wake.per_hour",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.inAll,
     about:
-      "How often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it, and a quarter is kept for urgent mail and overdue answers.",
+      "How often per hour sessions of coding tools are woken for mail, or asked to continue at the end of a turn (docs/agents.md). 0: never. Each peer has a reserved share, and a quarter is reserved for urgent mail and overdue answers.",
   },
   {
     key: "wake.per_peer",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.perPeer,
-    about: "The same for the messages of one peer; a quarter is kept for urgent ones.",
+    about: "The same for the messages of one peer; a quarter is reserved for urgent ones.",
   },
   {
     key: "wake.per_thread",
@@ -83,28 +81,28 @@ export const SETTINGS: readonly Setting[] = [
     kind: "times",
     byDefault: DEFAULT_SETTINGS.wake.quiet,
     about:
-      "Between these times of the day (local time) nobody is woken or asked to go on: `22:00-07:00`. Mail is named all the same when the agent is at work.",
+      "Quiet hours in local time, such as `22:00-07:00`: nobody is woken or asked to continue. Mail is still announced while the agent works.",
   },
   {
     key: "guard.strict",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.guardStrict,
     about:
-      "When the guard cannot decide about a commit or a push (`deaddrop guard`), it is blocked. Without it the guard says why and lets it pass.",
+      "Block a commit or a push when the guard (`deaddrop guard`) cannot decide. Otherwise it says why and allows it.",
   },
   {
     key: "archive.at_year_end",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.archiveAtYearEnd,
     about:
-      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Without it, `deaddrop archive` does it.",
+      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Otherwise, `deaddrop archive` does it.",
   },
   {
     key: "audit.nightly",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.nightlyAudit,
     about:
-      "The daemon audits the wire nightly (03:41 UTC) in a separate process. A finding raises one incident for the operator.",
+      "The daemon audits the wire nightly (03:41 UTC) in a separate process. Findings raise one incident for the operator.",
   },
 ];
 
