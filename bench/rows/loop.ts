@@ -63,7 +63,7 @@ async function decided(plan: Plan): Promise<Row[]> {
     else await untilInForce(client, expected);
   }
   const fold = await daemon.longestStep();
-  await client.view("decisions", {});
+  await client.view("decisions");
   const list = await daemon.longestStep();
   client.close();
   await daemon.running.stop();
@@ -73,7 +73,7 @@ async function decided(plan: Plan): Promise<Row[]> {
 
 async function untilInForce(client: Client, decisions: number): Promise<void> {
   for (;;) {
-    const { in_force: inForce } = await client.view("decisions", {});
+    const { in_force: inForce } = await client.view("decisions");
     if (inForce.length >= decisions) return;
     await pause(LOOK_MS * 50);
   }

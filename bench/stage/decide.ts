@@ -27,12 +27,12 @@ try {
     fold.wallMs += wallMs;
     fold.cpuMs += cpuMs;
   }
-  const { in_force: inForce } = await agent.view("decisions", {});
+  const { in_force: inForce } = await agent.view("decisions", undefined);
   if (inForce.length !== wire.decisions) {
     throw new Error(`${inForce.length} of ${wire.decisions} decisions are in force`);
   }
   const list = await timed(async () => {
-    for (let at = 0; at < LISTED; at += 1) await agent.view("decisions", {});
+    for (let at = 0; at < LISTED; at += 1) await agent.view("decisions", undefined);
   });
   const one = await timed(record);
   const each = { wallMs: list.wallMs / LISTED, cpuMs: list.cpuMs / LISTED };

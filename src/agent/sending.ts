@@ -13,7 +13,7 @@ import {
   memberChangeDraft,
   type MemberChange,
 } from "./answers/members.ts";
-import { recipientsOf } from "./answers/recipients.ts";
+import { recipientsOf } from "./answers/peers.ts";
 import { answeredBefore, sentLines } from "./answers/sent.ts";
 import { stopOf } from "./answers/troubles.ts";
 import type { Core } from "./core.ts";

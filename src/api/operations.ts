@@ -1,162 +1,147 @@
-import { WAITED_FOR, type NewsView, type WaitedFor } from "../agent/answers/mail.ts";
+import { WAITED_FOR, type NewsView } from "../agent/answers/mail.ts";
+import { parseViewRequest } from "../agent/answers/views.ts";
+import { ASKED_KINDS } from "../agent/duties/agent-notices.ts";
 import type { MemberChange } from "../agent/answers/members.ts";
-import { ASKED_KINDS, type OwnMatter } from "../agent/duties/agent-notices.ts";
 import { AGENT_STATES } from "../protocol/beats/beat.ts";
-import type { LinePlace } from "../trust/store.ts";
-import type { StatusChange } from "./client.ts";
-import { parseDrafts, requestKey } from "./draft-arguments.ts";
-import { parseAwait, parseHookEvent, parseNamed } from "./arguments/hook-arguments.ts";
-import { DeaddropError } from "./errors.ts";
 import {
   asObject,
-  badRequest,
   count,
   flag,
-  needed,
+  isTexts,
+  kind,
+  lineNumbers,
+  listOf,
+  nothing,
+  object,
   oneOf,
   optional,
   shortText,
   text,
   texts,
-} from "./arguments/json-arguments.ts";
-import { MAX_WAIT_MS, type Asker, type Service, type SessionRegistry } from "./service.ts";
-import { actOn, TRANSPORT_ACTS, type TransportAct } from "./transport.ts";
-import { parseViewRequest } from "./arguments/view-arguments.ts";
+  type Parser,
+} from "./arguments.ts";
+import { parseSend, requestKey } from "./drafts.ts";
+import { DeaddropError } from "./errors.ts";
+import {
+  MAX_WAIT_MS,
+  type Asker,
+  type OperatedAgent,
+  type Service,
+  type SessionRegistry,
+} from "./service.ts";
+import { MOMENTS, TOOLS, type WakeWay } from "./tool-sessions.ts";
+import { actOn, TRANSPORT_ACTS } from "./transport.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
 
 interface Operation<Args, Answer> {
   /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
-  parse(json: unknown): Args;
+  parse: Parser<Args>;
   run(service: Service, args: Args, asker: Asker): Promise<Answer>;
   /** Whether something happens that peers, or the agent itself, should see soon. */
   readonly acts: boolean;
 }
+
+const ids = kind(
+  '"all" or a list of event ids',
+  (value): value is "all" | readonly string[] => value === "all" || isTexts(value),
+);
+/** A line of a chain whose author is known. */
+const linePlace = object({ seq: count, id: text });
+const sessionName = { tool: oneOf(TOOLS), session: text };
+const sessionProcess = object({ pid: count, started: text });
+const pane = object({ server: text, pane: text });
+const WAKE_WAYS = {
+  tmux: pane,
+  qwen: object({ socket: text, token: text }),
+  codex: object({
+    program: text,
+    home: optional(text),
+    newest: optional(text),
+    namedAt: text,
+    terminals: listOf(sessionProcess),
+    keys: optional(pane),
+  }),
+};
 
 /**
  * Everything that can be asked of an agent, by its name on the socket. The daemon's requests, its
  * clients and direct use all follow from this table. Spec 4.2.
  */
 export const OPERATIONS = {
-  send: operation({
-    parse: parseDrafts,
-    run: (service, { drafts, key }) =>
+  send: operation(
+    parseSend,
+    (service, { drafts, key }) =>
       key === undefined
         ? service.send(drafts)
         : service.inTurn((agent) => agent.sendOnce(drafts, key)),
-    acts: true,
-  }),
-  answered: operation({
-    parse: (json) => ({ key: needed(asObject(json), "key", requestKey) }),
-    run: (service, { key }) => service.inTurn((agent) => agent.answered(key)),
-    acts: false,
-  }),
-  view: operation({
-    parse: parseViewRequest,
-    run: (service, { name, args }) => service.inTurn((agent) => agent.view<ViewName>(name, args)),
-    acts: false,
-  }),
-  wait: operation({
-    parse: parseWait,
-    run: (service, { limitMs, ...args }) => waitForNews(service, args, limitMs),
-    acts: false,
-  }),
-  read: operation({
-    parse: parseIds,
-    run: (service, { ids }) => service.inTurn((agent) => agent.markRead(ids)),
-    acts: true,
-  }),
-  status: operation({
-    parse: parseStatus,
-    run: (service, change) => service.inTurn((agent) => agent.setStatus(change)),
-    acts: true,
-  }),
-  notify: operation({
-    parse: parseMatter,
-    run: (service, matter) => service.inTurn((agent) => agent.notify(matter)),
-    acts: true,
-  }),
-  wake: operation({
-    parse: nothing,
-    run: (service) => service.inTurn((agent) => agent.wake()),
-    acts: true,
-  }),
-  reset_peer: operation({
-    parse: (json): { peer: string; follow?: LinePlace } => ({
-      peer: needed(asObject(json), "peer", text),
-      ...linePlace(json, "follow"),
+    "acts",
+  ),
+  answered: looking(object({ key: requestKey }), (agent, { key }) => agent.answered(key)),
+  view: looking(parseViewRequest, (agent, { name, args }) => agent.view<ViewName>(name, args)),
+  wait: operation(
+    object({ for: oneOf(WAITED_FOR), limitMs: count }),
+    (service, { limitMs, ...args }) => waitForNews(service, args, Math.min(limitMs, MAX_WAIT_MS)),
+    "looks",
+  ),
+  read: acting(object({ ids }), (agent, { ids }) => agent.markRead(ids)),
+  status: acting(
+    object({
+      state: optional(oneOf(AGENT_STATES)),
+      lastAction: optional(text),
+      headsDown: optional(flag),
     }),
-    run: (service, { peer, follow }) => service.inTurn((agent) => agent.resetPeer(peer, follow)),
-    acts: true,
-  }),
-  revoke_key: operation({
-    parse: (json): { keyId: string; last?: LinePlace } => ({
-      keyId: needed(asObject(json), "keyId", text),
-      ...linePlace(json, "last"),
+    (agent, change) => agent.setStatus(change),
+  ),
+  notify: acting(
+    object({ kind: oneOf(ASKED_KINDS), about: shortText, text: shortText }),
+    (agent, matter) => agent.notify(matter),
+  ),
+  wake: acting(nothing, (agent) => agent.wake()),
+  reset_peer: acting(object({ peer: text, follow: optional(linePlace) }), (agent, args) =>
+    agent.resetPeer(args.peer, args.follow),
+  ),
+  revoke_key: acting(object({ keyId: text, last: optional(linePlace) }), (agent, args) =>
+    agent.revokeKey(args.keyId, args.last),
+  ),
+  change_members: acting(parseMemberChange, (agent, change) => agent.changeMembers(change)),
+  leave: acting(nothing, (agent) => agent.leave()),
+  reclaim: acting(object({ from: optional(texts) }), (agent, { from }) => agent.reclaim(from)),
+  archive: acting(object({ year: optional(count) }), (agent, { year }) => agent.archive(year)),
+  tick: looking(nothing, (agent) => agent.look()),
+  hook: operation(
+    object({
+      ...sessionName,
+      moment: oneOf(MOMENTS),
+      isContinued: flag,
+      isInteractive: flag,
+      process: optional(sessionProcess),
+      wake: optional(parseWakeWay),
     }),
-    run: (service, { keyId, last }) => service.inTurn((agent) => agent.revokeKey(keyId, last)),
-    acts: true,
-  }),
-  change_members: operation({
-    parse: parseMemberChange,
-    run: (service, change) => service.inTurn((agent) => agent.changeMembers(change)),
-    acts: true,
-  }),
-  leave: operation({
-    parse: nothing,
-    run: (service) => service.inTurn((agent) => agent.leave()),
-    acts: true,
-  }),
-  reclaim: operation({
-    parse: (json): { from?: string[] } => optional(asObject(json ?? {}), "from", texts),
-    run: (service, { from }) => service.inTurn((agent) => agent.reclaim(from)),
-    acts: true,
-  }),
-  archive: operation({
-    parse: (json): { year?: number } => optional(asObject(json ?? {}), "year", count),
-    run: (service, { year }) => service.inTurn((agent) => agent.archive(year)),
-    acts: true,
-  }),
-  tick: operation({
-    parse: nothing,
-    run: (service) => service.inTurn((agent) => agent.look()),
-    acts: false,
-  }),
-  hook: operation({
-    parse: parseHookEvent,
-    run: (service, event) => sessionsOf(service).event(event),
-    acts: true,
-  }),
-  named: operation({
-    parse: parseNamed,
-    run: (service, { name, marks }) => Promise.resolve(sessionsOf(service).named(name, marks)),
-    acts: false,
-  }),
-  await_wake: operation({
-    parse: parseAwait,
-    run: (service, session, { gone }) => sessionsOf(service).awaitWake(session, gone),
-    acts: false,
-  }),
-  sessions: operation({
-    parse: nothing,
-    run: (service) => Promise.resolve(service.sessions?.list() ?? []),
-    acts: false,
-  }),
-  rounds: operation({
-    parse: nothing,
-    run: (service) => Promise.resolve(service.rounds?.look() ?? []),
-    acts: false,
-  }),
-  transport: operation({
-    parse: (json): { act?: TransportAct } =>
-      optional(asObject(json ?? {}), "act", oneOf(TRANSPORT_ACTS)),
-    run: ({ transport }, { act }) => actOn(transport, act),
-    acts: false,
-  }),
-  reload: operation({
-    parse: nothing,
-    run: (service) => service.inTurn((agent) => agent.reload()),
-    acts: true,
-  }),
+    (service, event) => sessionsOf(service).event(event),
+    "acts",
+  ),
+  named: operation(
+    object({ ...sessionName, marks: lineNumbers }),
+    (service, { marks, ...name }) => Promise.resolve(sessionsOf(service).named(name, marks)),
+    "looks",
+  ),
+  await_wake: operation(
+    object({ ...sessionName, process: optional(sessionProcess) }),
+    (service, session, { gone }) => sessionsOf(service).awaitWake(session, gone),
+    "looks",
+  ),
+  sessions: operation(
+    nothing,
+    (service) => Promise.resolve(service.sessions?.list() ?? []),
+    "looks",
+  ),
+  rounds: operation(nothing, (service) => Promise.resolve(service.rounds?.look() ?? []), "looks"),
+  transport: operation(
+    object({ act: optional(oneOf(TRANSPORT_ACTS)) }),
+    ({ transport }, { act }) => actOn(transport, act),
+    "looks",
+  ),
+  reload: acting(nothing, (agent) => agent.reload()),
 };
 
 export type OperationName = keyof typeof OPERATIONS;
@@ -195,48 +180,39 @@ function sessionsOf({ sessions }: Service): SessionRegistry {
   });
 }
 
-function operation<Args, Result>(row: Operation<Args, Result>): Operation<Args, Result> {
-  return row;
+function operation<Args, Result>(
+  parse: Parser<Args>,
+  run: Operation<Args, Result>["run"],
+  does: "acts" | "looks",
+): Operation<Args, Result> {
+  return { parse, run, acts: does === "acts" };
 }
 
-function nothing(): undefined {
-  return undefined;
+/** One call of the agent, which changes something. */
+function acting<Args, Result>(
+  parse: Parser<Args>,
+  call: (agent: OperatedAgent, args: Args) => Promise<Result>,
+): Operation<Args, Result> {
+  return operation(parse, (service, args) => service.inTurn((agent) => call(agent, args)), "acts");
 }
 
-/** A place in a chain whose author is known. */
-function linePlace<Name extends string>(
-  json: unknown,
-  name: Name,
-): { readonly [N in Name]?: LinePlace } {
-  const given = asObject(json)[name];
-  if (given === undefined) return {};
-  const place = asObject(given);
-  return { [name]: { seq: needed(place, "seq", count), id: needed(place, "id", text) } } as {
-    [N in Name]: LinePlace;
-  };
+/** One call of the agent, which only reads. */
+function looking<Args, Result>(
+  parse: Parser<Args>,
+  call: (agent: OperatedAgent, args: Args) => Promise<Result>,
+): Operation<Args, Result> {
+  return { ...acting(parse, call), acts: false };
 }
 
 function parseMemberChange(json: unknown): MemberChange {
-  const given = asObject(json);
-  if (given["add"] !== undefined)
-    return { add: needed(given, "add", text), chains: needed(given, "chains", flag) };
-  if (given["remove"] !== undefined) return { remove: needed(given, "remove", text) };
-  return { mark: needed(given, "mark", text) };
+  const { add, remove } = asObject(json);
+  if (add !== undefined) return object({ add: text, chains: flag })(json);
+  return remove === undefined ? object({ mark: text })(json) : object({ remove: text })(json);
 }
 
-function parseMatter(json: unknown): OwnMatter {
-  const given = asObject(json);
-  return {
-    kind: needed(given, "kind", oneOf(ASKED_KINDS)),
-    about: needed(given, "about", shortText),
-    text: needed(given, "text", shortText),
-  };
-}
-
-function parseIds(json: unknown): { ids: readonly string[] | "all" } {
-  const { ids } = asObject(json);
-  if (ids === "all" || texts.is(ids)) return { ids };
-  throw badRequest('ids must be "all" or a list of event ids');
+function parseWakeWay(json: unknown): WakeWay {
+  const { by } = object({ by: oneOf(["codex", "tmux", "qwen"]) })(json);
+  return { by, ...WAKE_WAYS[by](json) } as WakeWay;
 }
 
 /** The last look: ready, or the time is over. */
@@ -252,19 +228,4 @@ async function waitForNews(
     return last.ready ? last : undefined;
   }, limitMs);
   return last ?? look();
-}
-
-function parseWait(json: unknown): { for: WaitedFor; limitMs: number } {
-  const given = asObject(json);
-  const limitMs = Math.min(needed(given, "limitMs", count), MAX_WAIT_MS);
-  return { for: needed(given, "for", oneOf(WAITED_FOR)), limitMs };
-}
-
-function parseStatus(json: unknown): StatusChange {
-  const given = asObject(json);
-  return {
-    ...optional(given, "state", oneOf(AGENT_STATES)),
-    ...optional(given, "lastAction", text),
-    ...optional(given, "headsDown", flag),
-  };
 }

@@ -46,15 +46,15 @@ export type WakeWay =
   | {
       readonly by: "codex";
       readonly program: string;
-      readonly home: string | undefined;
+      readonly home?: string | undefined;
       /** The newest thread on any screen of that Codex when this was named: a younger one hides ours. */
-      readonly newest: string | undefined;
+      readonly newest?: string | undefined;
       /** When it was named: the start of the hook's process, as in `SessionProcess.started`. */
       readonly namedAt: string;
       /** The session is in one of their terminals: it is seen to be open while all of them run. */
       readonly terminals: readonly SessionProcess[];
       /** Where keys can be typed, which is quicker. */
-      readonly keys: Pane | undefined;
+      readonly keys?: Pane | undefined;
     }
   | ({ readonly by: "tmux" } & Pane)
   /** The socket on which Qwen Code takes messages, and what admits the programs that the session has started. */
@@ -69,8 +69,8 @@ export interface HookEvent extends SessionName {
   readonly isContinued: boolean;
   /** A person sees the session; else what its agent says last is a program's result. */
   readonly isInteractive: boolean;
-  readonly process: SessionProcess | undefined;
-  readonly wake: WakeWay | undefined;
+  readonly process?: SessionProcess | undefined;
+  readonly wake?: WakeWay | undefined;
 }
 
 /** What the hook shows the model. No word of a peer is in it. Spec 8.2. */

@@ -1,31 +1,10 @@
 import type { ListedNotice } from "../agent/answers/agent-notices.ts";
-import type { DecisionsView } from "../agent/answers/decisions.ts";
-import type { HoldsView } from "../agent/answers/holds.ts";
 import type { IncidentView } from "../agent/answers/incidents.ts";
-import type { KeysView } from "../agent/answers/keys.ts";
-import type { MailView, Marks, NewsView, WaitedFor } from "../agent/answers/mail.ts";
-import type { MembersView } from "../agent/answers/members.ts";
-import type {
-  InboxMessage,
-  InboxPage,
-  InboxQuery,
-  ResolvedId,
-  SearchPage,
-} from "../agent/answers/messages.ts";
-import type { PeerView as PeerWith } from "../agent/answers/peers.ts";
+import type { PeerView } from "../agent/answers/peers.ts";
 import type { ObligationView } from "../agent/answers/pending.ts";
-import type { ProposalView } from "../agent/answers/proposals.ts";
-import type { RequestView } from "../agent/answers/requests.ts";
-import type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
-import type { ReceiptView, SentView } from "../agent/answers/sent.ts";
+import type { SafeModeView } from "../agent/answers/safe-mode.ts";
 import type { ParkedView, StateView } from "../agent/answers/state.ts";
-import type { StatsView } from "../agent/answers/stats.ts";
-import type { TeamMemberView as TeamMember } from "../agent/answers/team.ts";
-import type { ThreadView } from "../agent/answers/threads.ts";
-import type { WaitView } from "../agent/answers/waits.ts";
-import type { ClaimMode } from "../protocol/claims/claim-line.ts";
-import type { CheckView, ClaimForecast } from "../protocol/claims/claim-shapes.ts";
-import type { PlacedClaim } from "../protocol/claims/standing.ts";
+import type { VIEWS } from "../agent/answers/views.ts";
 import type { UnownedLogs } from "../storage/unowned-text.ts";
 import type { RoundView } from "./rounds.ts";
 import type { TransportView } from "./transport.ts";
@@ -40,6 +19,7 @@ export type { KeysView } from "../agent/answers/keys.ts";
 export type { MailView, Marks, NewsView, WaitedFor } from "../agent/answers/mail.ts";
 export type { MemberChangeView, MemberRow, MembersView } from "../agent/answers/members.ts";
 export type * from "../agent/answers/messages.ts";
+export type { PeerView } from "../agent/answers/peers.ts";
 export type { ObligationView } from "../agent/answers/pending.ts";
 export type { ProposalStatus, ProposalView } from "../agent/answers/proposals.ts";
 export type { RequestStatus, RequestView } from "../agent/answers/requests.ts";
@@ -47,8 +27,8 @@ export type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
 export type { ReceiptStage, ReceiptView, SentView } from "../agent/answers/sent.ts";
 export type { ParkedView, StateView } from "../agent/answers/state.ts";
 export type { StatsView } from "../agent/answers/stats.ts";
+export type { TeamMemberView } from "../agent/answers/team.ts";
 export type { ThreadView } from "../agent/answers/threads.ts";
-export type { WaitView } from "../agent/answers/waits.ts";
 export type { Presence } from "../protocol/beats/life.ts";
 export type {
   CheckedPath,
@@ -64,8 +44,6 @@ export type { PlacedClaim as ClaimView } from "../protocol/claims/standing.ts";
  * prints. Fields may be added, never renamed or removed. Times are ISO-8601 in UTC. Spec 8.6.
  */
 
-export type PeerView = PeerWith<WaitView>;
-export type TeamMemberView = TeamMember<ObligationView>;
 /** What the agent was told by its daemon, the newest 256, oldest first. Spec 3.12. */
 export type AgentNoticeView = ListedNotice;
 
@@ -123,79 +101,9 @@ export interface StatusView extends WhoamiView {
   next: string;
 }
 
-export interface Views {
-  whoami: WhoamiView;
-  status: StatusView;
-  troubles: TroubleView[];
-  peers: PeerView[];
-  team: TeamMemberView[];
-  inbox: InboxMessage[];
-  inbox_page: InboxPage;
-  news: NewsView;
-  mail: MailView;
-  sent: SentView[];
-  pending: ObligationView[];
-  thread: ThreadView[];
-  search_page: SearchPage;
-  decisions: DecisionsView;
-  proposals: ProposalView[];
-  requests: RequestView[];
-  check: CheckView;
-  claims: PlacedClaim[];
-  claim_forecast: ClaimForecast;
-  incidents: IncidentView[];
-  notices: NoticeView[];
-  agent_notices: AgentNoticeView[];
-  holds: HoldsView;
-  safe_mode: SafeModeView | null;
-  receipt: { receipts: ReceiptView[] };
-  stats: StatsView;
-  members: MembersView;
-  keys: KeysView;
-  resolve_id: ResolvedId;
-}
-
-export type ViewName = keyof Views;
-
-/** Arguments of the views that take any. `limit` keeps the newest. */
-export interface ViewArgs {
-  whoami: undefined;
-  status: undefined;
-  troubles: undefined;
-  peers: undefined;
-  team: undefined;
-  inbox: InboxQuery & { limit?: number };
-  /** `limit` alone keeps the oldest, and has the others counted. */
-  inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
-  /** `for`: what makes it ready; "any" unless given. */
-  news: { for?: WaitedFor };
-  /** `marks`: what the asker knows already. */
-  mail: { marks?: Marks };
-  sent: { limit?: number };
-  pending: undefined;
-  /** `by`: "event_id" takes it for no correlation id. */
-  thread: { id: string; by?: "event_id" };
-  /** `limit`: at most so many; `before`: the `next` of the page before. */
-  search_page: { text: string; limit?: number; before?: string };
-  decisions: { all?: boolean };
-  proposals: undefined;
-  /** `named`: those of which `request_id` or event id begin so (6 characters or more). */
-  requests: { named?: string };
-  check: { paths: readonly string[] };
-  claims: undefined;
-  claim_forecast: { paths: readonly string[]; mode: ClaimMode };
-  incidents: undefined;
-  notices: undefined;
-  agent_notices: { unread?: boolean };
-  holds: { peer: string };
-  safe_mode: undefined;
-  receipt: { event_id: string };
-  stats: undefined;
-  members: undefined;
-  keys: undefined;
-  /** Event id, or unique prefix of it (6 characters or more). */
-  resolve_id: { id: string };
-}
+export type ViewName = keyof typeof VIEWS;
+export type Views = { [N in ViewName]: ReturnType<(typeof VIEWS)[N]["render"]> };
+export type ViewArgs = { [N in ViewName]: ReturnType<(typeof VIEWS)[N]["parse"]> };
 
 /** A view without required arguments may be asked for by its name alone. */
 export type ViewParameters<N extends ViewName> = undefined extends ViewArgs[N]

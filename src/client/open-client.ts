@@ -97,7 +97,7 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
     },
     ask,
     view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
-      (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
+      (await ask("view", { name, args })) as Views[N],
     close: () => current?.close(),
   };
 }
@@ -116,5 +116,6 @@ function reachDaemon(connection: Connection): AgentReach {
 async function asJson(name: OperationName, args: unknown): Promise<unknown> {
   if (name !== "send") return args;
   const { drafts, ...rest } = args as Arguments<"send">;
-  return { ...(await import("./draft-codec.ts")).packDrafts(drafts), ...rest };
+  const { packDrafts } = await import("../api/drafts.ts");
+  return { drafts: packDrafts(drafts), ...rest };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
-import { parseAwait, parseHookEvent, parseNamed } from "../../src/api/arguments/hook-arguments.ts";
+import { OPERATIONS } from "../../src/api/operations.ts";
 import { MOMENTS, TOOLS } from "../../src/api/tool-sessions.ts";
 
 // What hooks and waiters send over the socket.
@@ -10,6 +10,9 @@ const NAME = { tool: "claude", session: "s-1" };
 const PROCESS = { pid: 7, started: "123" };
 const EVENT = { ...NAME, moment: "call", isContinued: false, isInteractive: true };
 const CODEX = { by: "codex", program: "codex", namedAt: "1 5", terminals: [PROCESS] };
+const { parse: parseHookEvent } = OPERATIONS.hook;
+const { parse: parseNamed } = OPERATIONS.named;
+const { parse: parseAwait } = OPERATIONS.await_wake;
 const PARSERS = [parseHookEvent, parseNamed, parseAwait];
 
 describe("is read as it was sent", () => {
@@ -44,8 +47,8 @@ describe("is read as it was sent", () => {
 
   test("what was shown, and what waits", () => {
     const marks = { scribe_to_forge: 3, other: 0 };
-    expect(parseNamed({ ...NAME, marks })).toEqual({ name: NAME, marks });
-    expect(parseNamed({ ...NAME, marks: {} })).toEqual({ name: NAME, marks: {} });
+    expect(parseNamed({ ...NAME, marks })).toEqual({ ...NAME, marks });
+    expect(parseNamed({ ...NAME, marks: {} })).toEqual({ ...NAME, marks: {} });
     expect(parseAwait({ ...NAME, process: PROCESS })).toEqual({ ...NAME, process: PROCESS });
     expect(parseAwait(NAME)).toEqual({ ...NAME, process: undefined });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { operationNamed } from "../../src/api/operations.ts";
 import type { OperatedAgent, Service } from "../../src/api/service.ts";
-import { packDrafts } from "../../src/client/draft-codec.ts";
+import { packDrafts } from "../../src/api/drafts.ts";
 import { requestHandler } from "../../src/daemon/request-handler.ts";
 import type { Request } from "../../src/api/socket-messages.ts";
 import type { Draft } from "../../src/wire/compose.ts";
@@ -64,7 +64,7 @@ describe("a request over the socket", () => {
       ["view", "thread", { id: "abc", by: "event_id" }],
     ],
     ["view", { name: "search_page", args: { text: "x" } }, ["view", "search_page", { text: "x" }]],
-    ["view", { name: "decisions", args: { all: true } }, ["view", "decisions", { all: true }]],
+    ["view", { name: "decisions", args: { all: true } }, ["view", "decisions", undefined]],
     ["view", { name: "holds", args: { peer: "scribe" } }, ["view", "holds", { peer: "scribe" }]],
     ["view", { name: "receipt", args: { event_id: "e" } }, ["view", "receipt", { event_id: "e" }]],
     ["view", { name: "resolve_id", args: { id: "e" } }, ["view", "resolve_id", { id: "e" }]],
@@ -161,7 +161,7 @@ describe("drafts", () => {
       { ...draft, body: body.value, ackRequired: true, refs: ["a.ts"], priority: "high" },
       { ...draft, to: ["*"], body: "plain", correlationId: "c", ackRequired: false },
     ];
-    const json: unknown = JSON.parse(JSON.stringify(packDrafts(drafts)));
+    const json: unknown = JSON.parse(JSON.stringify({ drafts: packDrafts(drafts) }));
     expect(json).toMatchObject({ drafts: [{ to: ["scribe"] }, { body: '"plain"' }] });
     const { asked, handle } = recorded();
     await handle({ op: "send", args: json });

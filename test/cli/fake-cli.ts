@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { expect } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { askDirectly, type Arguments } from "../../src/api/operations.ts";
+import { askDirectly } from "../../src/api/operations.ts";
 import type { OperatedAgent } from "../../src/api/service.ts";
 import type { ViewArgs, ViewName, ViewParameters, Views } from "../../src/api/views.ts";
 import { DeaddropError } from "../../src/api/errors.ts";
@@ -134,7 +134,7 @@ function recorder(
     ...who,
     ask,
     view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
-      (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
+      (await ask("view", { name, args })) as Views[N],
     close: () => {
       recording.closed++;
     },

@@ -428,7 +428,7 @@ describe("lists", () => {
     expect(stdout).not.toContain("old-00000000");
     expect(stdout).toContain("0 not yet provable, 1 unproved");
     const all = await run(["decisions", "--all"], { views: { decisions } });
-    expect(all.recording.asked).toEqual([{ name: "decisions", args: { all: true } }]);
+    expect(all.recording.asked).toEqual([{ name: "decisions", args: undefined }]);
     expect(all.stdout).toContain("superseded old-00000000");
     expect(all.stdout).toContain("unproved: nobody is bound by it (no id)");
     expect(all.stdout).toContain("│ By hand.\\x1b[2J");

@@ -116,7 +116,7 @@ test("decisions.jsonl that is rewritten again and again is read again, and nothi
     wire.replace("decisions.jsonl", `${"\n".repeat(round + 1)}${lines}`);
     await wire.settle();
   }
-  const { unproved } = await wire.agent("forge").view("decisions", {});
+  const { unproved } = await wire.agent("forge").view("decisions", undefined);
   expect(unproved).toHaveLength(64);
 });
 
@@ -137,7 +137,7 @@ test("a flood of unsigned decisions does not push out a signed one that waits fo
   const flood = Array.from({ length: 5_000 }, (_, at) => `{"decision":"no ${at}"}\n`).join("");
   wire.append("decisions.jsonl", flood);
   await wire.settle();
-  const { pending, unproved } = await wire.agent("forge").view("decisions", {});
+  const { pending, unproved } = await wire.agent("forge").view("decisions", undefined);
   expect(pending.map(({ decision_id: id }) => id)).toEqual(["wait-00000000"]);
   expect(unproved).toHaveLength(64);
 });

@@ -51,7 +51,7 @@ async function rosterOf(wire: SimulatedWire, who: string): Promise<string[]> {
 /** What an agent is told of a decision and its thread. */
 async function past(wire: SimulatedWire, who: string, id: string): Promise<object> {
   const agent = wire.agent(who);
-  const { in_force: decisions, unproved } = await agent.view("decisions", {});
+  const { in_force: decisions, unproved } = await agent.view("decisions", undefined);
   const threads = await agent.view("thread", { id });
   return {
     decisions: decisions.filter(({ proposal }) => proposal[2] === id),

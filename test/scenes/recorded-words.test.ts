@@ -26,7 +26,7 @@ async function newestProposal(wire: SimulatedWire, handle: string): Promise<stri
 async function recordedAfterAccept(wire: SimulatedWire, handle: string): Promise<string[]> {
   await commandIn(wire, handle, "accept", await newestProposal(wire, handle));
   await wire.pass(MINUTE);
-  const { in_force: inForce } = await wire.agent(handle).view("decisions", {});
+  const { in_force: inForce } = await wire.agent(handle).view("decisions", undefined);
   return inForce.map(({ decision }) => decision);
 }
 

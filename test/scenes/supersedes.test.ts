@@ -10,7 +10,7 @@ import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 const sceneOf = checkedScenes("replay and audit");
 
 async function inForce(wire: SimulatedWire, handle = "ann") {
-  return (await wire.agent(handle).view("decisions", {})).in_force;
+  return (await wire.agent(handle).view("decisions", undefined)).in_force;
 }
 
 /** Proposed by ann, accepted by all others. */

@@ -39,7 +39,7 @@ export class NoticeWire extends CoreWire {
     return this.list(name).map(({ kind, text }) => `${kind}: ${text}`);
   }
 
-  list(name: string, args?: { unread?: boolean }) {
+  list(name: string, args: { unread?: boolean } = {}) {
     return agentNoticesView(this.agent(name).core, args);
   }
 

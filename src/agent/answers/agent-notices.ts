@@ -11,7 +11,7 @@ const MOST_LISTED = 256;
 /** The newest notices, or the newest unread ones; oldest first. Spec 3.12. */
 export function agentNoticesView(
   { store }: Pick<Known, "store">,
-  { unread = false }: { readonly unread?: boolean } = {},
+  { unread = false }: { readonly unread?: boolean },
 ): ListedNotice[] {
   return store.notices
     .newest(MOST_LISTED, unread)

@@ -1,4 +1,4 @@
-import { checkPaths, type CoveringDecision } from "../../protocol/claims/blocked-paths.ts";
+import { checkPaths } from "../../protocol/claims/blocked-paths.ts";
 import type { ClaimMode } from "../../protocol/claims/claim-line.ts";
 import type { CheckView, ClaimForecast } from "../../protocol/claims/claim-shapes.ts";
 import {
@@ -8,6 +8,7 @@ import {
   type PlacedClaim,
 } from "../../protocol/claims/standing.ts";
 import type { Known } from "../duties/duty.ts";
+import { decisionsInForce } from "./decisions.ts";
 import { tierOf } from "./listed.ts";
 
 /** What claims are judged by now. Spec 3.7. */
@@ -36,17 +37,13 @@ export function claimForecastView(
   return forecastClaim(claimFacts(known), claim);
 }
 
-/**
- * What our agent may edit of these paths, for `deaddrop check` and the guard's hooks. Spec 3.6.
- *
- * @param inForce proved decisions in force
- */
+/** What our agent may edit of these paths, for `deaddrop check` and the guard's hooks. Spec 3.6. */
 export function checkView(
   known: Known,
   { paths }: { readonly paths: readonly string[] },
-  inForce: readonly CoveringDecision[],
 ): CheckView {
   const facts = claimFacts(known);
+  const inForce = decisionsInForce(known);
   const behind = [...facts.members].filter((handle) => known.knownMs(handle) === undefined);
   return checkPaths({ ...facts, inForce, behind }, paths);
 }

@@ -1,5 +1,5 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { badRequest } from "../../api/arguments/json-arguments.ts";
+import { badRequest } from "../../api/arguments.ts";
 import type { Known } from "../duties/duty.ts";
 import { isVerified, tierOf } from "./listed.ts";
 import { obligationViews, type ObligationView, type Owing } from "./pending.ts";

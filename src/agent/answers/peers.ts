@@ -1,15 +1,17 @@
 import { readBeat, type Beat } from "../../protocol/beats/beat.ts";
 import { presence, type Presence } from "../../protocol/beats/life.ts";
-import type { Tier } from "../../trust/tiers.ts";
+import { tierNamed, type Tier } from "../../trust/tiers.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { textField } from "../../protocol/body.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Known } from "../duties/duty.ts";
 import { isVerified, tierOf } from "./listed.ts";
+import type { Recipient } from "../lines/check-drafts.ts";
 import { readHeld } from "./messages.ts";
+import { waitsView, type WaitView } from "./waits.ts";
 
 /** What is known of one peer: daemon alive and agent alive apart. Spec 3.1. */
-export interface PeerLife {
+export interface PeerView {
   readonly handle: string;
   /** Null: of no tier, or blocked. */
   readonly trust_tier: Tier | null;
@@ -33,24 +35,34 @@ export interface PeerLife {
   readonly foreign_lines: number;
   /** Lines of its chain whose own key is not pinned here: later ones prove them. */
   readonly unpinned_lines: number;
-}
-
-/** `waits`: why lines of that peer do not move. */
-export type PeerView<Wait> = PeerLife & { readonly waits: readonly Wait[] };
-
-/** What others find out about a peer. */
-export interface PeerFacts<Wait> {
-  trustsUs(handle: string): Tier | null;
-  waits(handle: string): readonly Wait[];
+  /** Why lines of that peer do not move. */
+  readonly waits: readonly WaitView[];
 }
 
 /** Every other member, in the order of the roster. */
-export function peersView<Wait>(known: Known, facts: PeerFacts<Wait>): PeerView<Wait>[] {
-  const peers = [...known.members.keys()].filter((handle) => handle !== known.place.self);
-  return peers.map((handle) => ({ ...peerLife(known, handle, facts), waits: facts.waits(handle) }));
+export function peersView(known: Known): PeerView[] {
+  return otherMembers(known).map((handle) => peerView(known, handle));
 }
 
-function peerLife(known: Known, handle: string, facts: PeerFacts<unknown>): PeerLife {
+export function otherMembers({ members, place }: Pick<Known, "members" | "place">): string[] {
+  return [...members.keys()].filter((handle) => handle !== place.self);
+}
+
+/** What is known of each other member when something is sent. Spec 2.3, 3.1, 8.3. */
+export function recipientsOf(
+  known: Pick<Known, "store" | "place" | "members">,
+): ReadonlyMap<string, Recipient> {
+  return new Map(
+    otherMembers(known).map((handle) => {
+      const { state, notWoken } = latestBeat(known, handle)?.beat ?? {};
+      const tierThere = tierNamed(known.store.tiers.given(handle) ?? "");
+      const tierHere = tierOf(known, handle) ?? undefined;
+      return [handle, { tierThere, tierHere, isPaused: state === "paused", notWoken }];
+    }),
+  );
+}
+
+function peerView(known: Known, handle: string): PeerView {
   const { store, place, world } = known;
   const believed = tierOf(known, handle);
   const life = store.beats(place.self).life(handle);
@@ -59,7 +71,7 @@ function peerLife(known: Known, handle: string, facts: PeerFacts<unknown>): Peer
   return {
     handle,
     trust_tier: believed,
-    trusts_us: facts.trustsUs(handle),
+    trusts_us: tierNamed(store.tiers.given(handle) ?? "") ?? null,
     heartbeat_tier: shownTier(beat, isShown, Object.keys(place.tiers.cadencesMs)),
     presence: presence(life, place.tiers, world.clock.wallMs()),
     state: beat?.state ?? null,
@@ -72,6 +84,7 @@ function peerLife(known: Known, handle: string, facts: PeerFacts<unknown>): Peer
     inbox_unread_count: beat?.unread ?? null,
     foreign_lines: store.chains.countUnproven(handle),
     unpinned_lines: store.chains.countUnverified(handle),
+    waits: waitsView(known, handle),
   };
 }
 
@@ -86,7 +99,7 @@ function shownTier(
 }
 
 /** What the latest beat of a peer says; undefined before the first. */
-export function latestBeat(
+function latestBeat(
   { store, place }: Pick<Known, "store" | "place">,
   handle: string,
 ): { readonly body: JsonValue; readonly beat: Beat } | undefined {

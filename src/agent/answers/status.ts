@@ -1,5 +1,5 @@
 import { daemonOf, type Asked } from "./asked.ts";
-import type { PeerView, StatusView, WhoamiView } from "../../api/views.ts";
+import type { StatusView, WhoamiView } from "../../api/views.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
 import { openIncidents } from "./incidents.ts";
 import { owedLists } from "./pending.ts";
@@ -9,8 +9,6 @@ import { parkedView, stateView } from "./state.ts";
 import { nextCommand } from "./next-command.ts";
 import { clockTroubles, sendingStops, storageView, stopOf } from "./troubles.ts";
 import { unownedLogs } from "./unowned-logs.ts";
-import { tierNamed } from "../../trust/tiers.ts";
-import { waitsView, type WaitView } from "./waits.ts";
 
 /** Rows of each list: what one author has most of hides nothing of another's. */
 const MAX_STATUS_ROWS = 20;
@@ -34,13 +32,6 @@ export function whoamiView(asked: Asked): WhoamiView {
   };
 }
 
-export function peerViews({ session: { core } }: Asked): PeerView[] {
-  return peersView<WaitView>(core, {
-    trustsUs: (handle) => tierNamed(core.store.tiers.given(handle) ?? "") ?? null,
-    waits: (handle) => waitsView(core, handle),
-  });
-}
-
 /** All of it but `next`. */
 export type StatusFacts = Omit<StatusView, "next">;
 
@@ -53,7 +44,7 @@ export function statusFacts(asked: Asked): StatusFacts {
   const shown = fairShare(incidents, MAX_STATUS_ROWS, ({ from }) => from);
   return {
     ...whoamiView(asked),
-    peers: peerViews(asked),
+    peers: peersView(core),
     unread: store.mail.count({ unread: true }),
     unread_from: store.mail.unread().map(({ author, count }) => ({ handle: author, count })),
     notices: store.notices.countUnread(),

@@ -1,16 +1,11 @@
 import type { Presence } from "../../protocol/beats/life.ts";
 import type { Known } from "../duties/duty.ts";
 import { readOwnState, stateToSay } from "../own-state.ts";
-import type { PeerLife } from "./peers.ts";
-
-/** An answer that somebody owes to somebody. */
-interface Owing {
-  readonly from: string;
-  readonly owed_by: string;
-}
+import { peersView } from "./peers.ts";
+import { pendingView, type ObligationView } from "./pending.ts";
 
 /** One agent of the wire as its team sees it. Spec 3.1, 3.3. */
-export interface TeamMemberView<Owed extends Owing> {
+export interface TeamMemberView {
   readonly handle: string;
   readonly is_self: boolean;
   readonly presence: Presence;
@@ -18,24 +13,19 @@ export interface TeamMemberView<Owed extends Owing> {
   readonly last_action: string | null;
   readonly agent_last_seen: string | null;
   /** What it has asked of others and not been given, the 8 oldest, and how many there are. */
-  readonly waits_for: readonly Owed[];
+  readonly waits_for: readonly ObligationView[];
   readonly waits_for_in_all: number;
   /** What others have asked of it. */
-  readonly owes: readonly Owed[];
+  readonly owes: readonly ObligationView[];
   readonly owes_in_all: number;
 }
 
 const MOST_LISTED = 8;
 
-/**
- * Who is what, doing what, waiting for what: all agents of the wire, ourselves first.
- *
- * @param owed all that is owed by us and to us, the oldest first
- */
-export function teamView<Owed extends Owing>(
-  { store, place, safeMode }: Pick<Known, "store" | "place" | "safeMode">,
-  { isDaemon, peers, owed }: TeamFacts<Owed>,
-): TeamMemberView<Owed>[] {
+/** Who is what, doing what, waiting for what: all agents of the wire, ourselves first. */
+export function teamView(known: Known, isDaemon: boolean): TeamMemberView[] {
+  const { store, place, safeMode } = known;
+  const owed = pendingView(known);
   const { lastAction, lastSeenMs } = readOwnState(store);
   const state = stateToSay(store, safeMode);
   const self = {
@@ -43,9 +33,11 @@ export function teamView<Owed extends Owing>(
     presence: state === "paused" ? state : isDaemon ? "online" : "unknown",
     agent_last_seen: lastSeenMs === null ? null : new Date(lastSeenMs).toISOString(),
   } as const;
-  const others = peers.map(({ handle, presence, state: says, last_action, agent_last_seen }) => ({
-    ...{ handle, is_self: false, presence, state: says, last_action, agent_last_seen },
-  }));
+  const others = peersView(known).map(
+    ({ handle, presence, state: says, last_action, agent_last_seen }) => ({
+      ...{ handle, is_self: false, presence, state: says, last_action, agent_last_seen },
+    }),
+  );
   return [self, ...others].map((member) => {
     const waitsFor = owed.filter(({ from }) => from === member.handle);
     const owes = owed.filter(({ owed_by: by }) => by === member.handle);
@@ -55,11 +47,4 @@ export function teamView<Owed extends Owing>(
       ...{ owes: owes.slice(0, MOST_LISTED), owes_in_all: owes.length },
     };
   });
-}
-
-interface TeamFacts<Owed> {
-  readonly isDaemon: boolean;
-  /** As of `peersView`. */
-  readonly peers: readonly PeerLife[];
-  readonly owed: readonly Owed[];
 }

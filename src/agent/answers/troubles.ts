@@ -16,7 +16,7 @@ import type { Readiness } from "../lines/own-lines.ts";
 import type { Session } from "../session/session.ts";
 import type { Asked } from "./asked.ts";
 import { readHeld } from "./messages.ts";
-import type { PeerView } from "./peers.ts";
+import { otherMembers, type PeerView } from "./peers.ts";
 import type { ObligationView } from "./pending.ts";
 import { awaitsComparison, receiptView } from "./sent.ts";
 import type { StatusFacts } from "./status.ts";
@@ -98,10 +98,9 @@ function isDatedAhead({ core }: Pick<Session, "core">, { sentMs }: HeldLine): bo
  */
 export function clockTroubles(session: Pick<Session, "core">): TroubleView[] {
   const { core } = session;
-  const { members, place, store, world } = core;
+  const { place, store, world } = core;
   const nowMs = world.clock.wallMs();
-  const peers = [...members.keys()].filter((handle) => handle !== place.self);
-  return peers.flatMap((peer): TroubleView[] => {
+  return otherMembers(core).flatMap((peer): TroubleView[] => {
     const stored = underWay(session, peer);
     const ahead = stored.filter((each) => isDatedAhead(session, each));
     const [first, ...more] = ahead;
@@ -132,9 +131,8 @@ export function clockTroubles(session: Pick<Session, "core">): TroubleView[] {
  */
 function undelivered(session: Pick<Session, "core">): TroubleView[] {
   const { core } = session;
-  const { members, place, store, world } = core;
-  const peers = [...members.keys()].filter((handle) => handle !== place.self);
-  return peers.flatMap((peer): TroubleView[] => {
+  const { place, store, world } = core;
+  return otherMembers(core).flatMap((peer): TroubleView[] => {
     const stored = underWay(session, peer);
     if (stored.some((each) => isDatedAhead(session, each))) return [];
     const life = store.beats(place.self).life(peer);
@@ -283,7 +281,7 @@ function safeModeTrouble(self: string, mode: SafeMode): TroubleView {
   };
 }
 
-function peerTroubles(peer: PeerView<WaitView>, isHeard: boolean): TroubleView[] {
+function peerTroubles(peer: PeerView, isHeard: boolean): TroubleView[] {
   const { handle, held, presence: is, last_seen_at, waits } = peer;
   if (held) {
     const detail = `${handle} is held: no mail of it is delivered; deaddrop peer show ${handle} says why`;

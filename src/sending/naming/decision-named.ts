@@ -20,7 +20,7 @@ export async function supersededId(
   name: string,
   parties: readonly string[],
 ): Promise<string> {
-  const { in_force: inForce, superseded } = await client.view("decisions", { all: true });
+  const { in_force: inForce, superseded } = await client.view("decisions");
   const [found, ...others] = named(inForce, name);
   if (found === undefined) {
     const [gone] = named(superseded, name);

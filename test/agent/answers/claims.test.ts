@@ -46,7 +46,7 @@ describe("claims", () => {
   test("it blocks the other's path and not our own, and forecasts name it", async () => {
     const { id } = await claim("forge", ["src/parser/**"]);
     const check = (name: string) =>
-      checkView(wire.agent(name).core, { paths: ["src/parser/a.ts", "README.md"] }, []);
+      checkView(wire.agent(name).core, { paths: ["src/parser/a.ts", "README.md"] });
     expect(check("scribe")).toMatchObject({
       ...{ handle: "scribe", behind: [] },
       paths: [
@@ -75,7 +75,7 @@ describe("claims", () => {
 
   test("who was not read to the end may still block: the check says so", async () => {
     const fresh = new CoreWire(root, ["forge", "scribe"]);
-    expect(checkView(fresh.agent("forge").core, { paths: ["a"] }, []).behind).toEqual([
+    expect(checkView(fresh.agent("forge").core, { paths: ["a"] }).behind).toEqual([
       "forge",
       "scribe",
     ]);

@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { peersView, type PeerFacts } from "../../../src/agent/answers/peers.ts";
-import { recipientsOf } from "../../../src/agent/answers/recipients.ts";
+import { peersView, recipientsOf } from "../../../src/agent/answers/peers.ts";
 import { stateView } from "../../../src/agent/answers/state.ts";
 import { teamView } from "../../../src/agent/answers/team.ts";
 import { StateFile } from "../../../src/agent/duties/state-file.ts";
@@ -17,8 +16,6 @@ const root = mkdtempSync(join(tmpdir(), "deaddrop-peers-"));
 afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
-
-const facts: PeerFacts<string> = { trustsUs: () => "TRUSTED", waits: (handle) => [handle] };
 
 /** The same agent, as one whose operator believes another tier of everybody. */
 function believing(known: Known, tier: Tier, more: object = {}): Known {
@@ -38,7 +35,7 @@ function believing(known: Known, tier: Tier, more: object = {}): Known {
 test("a peer is shown as its last beat says, and as long as it is heard of", async () => {
   const wire = new CoreWire(root, ["forge", "scribe"]);
   const { core } = wire.agent("forge");
-  expect(peersView(core, facts)).toMatchObject([
+  expect(peersView(core)).toMatchObject([
     { handle: "scribe", presence: "unknown", state: null, last_seen_at: null, next_eta: null },
   ]);
   await wire.settle(2);
@@ -47,24 +44,24 @@ test("a peer is shown as its last beat says, and as long as it is heard of", asy
   wire.agent("forge").say("hello");
   await wire.settle(3);
   const sinceMs = core.store.beats("forge").life("scribe")?.receivedMs ?? 0;
-  const [scribe] = peersView(core, facts);
+  const [scribe] = peersView(core);
   expect(scribe).toEqual({
-    ...{ handle: "scribe", trust_tier: "ATTESTED", trusts_us: "TRUSTED" },
+    ...{ handle: "scribe", trust_tier: "ATTESTED", trusts_us: null },
     ...{ heartbeat_tier: "T1_active", presence: "online", state: "busy" },
     last_action: "reading the parser",
     last_seen_at: new Date(sinceMs).toISOString(),
     agent_last_seen: new Date(actMs).toISOString(),
     next_eta: expect.stringMatching(/^2026-06-01T12:01/u) as string,
     ...{ held: false, inbox_unread_count: 1, foreign_lines: 0, unpinned_lines: 0 },
-    waits: ["scribe"],
+    waits: [],
   });
-  const [stranger] = peersView(believing(core, "UNTRUSTED"), facts);
+  const [stranger] = peersView(believing(core, "UNTRUSTED"));
   expect(stranger).toMatchObject({ state: "busy", last_action: null, trust_tier: "UNTRUSTED" });
-  const [held] = peersView(believing(core, "TRUSTED", { isBlocked: true, heldAfter: null }), facts);
+  const [held] = peersView(believing(core, "TRUSTED", { isBlocked: true, heldAfter: null }));
   expect(held).toMatchObject({ trust_tier: null, held: true, last_action: null });
   const seen = (afterMs: number): string | undefined => {
     wire.nowMs = sinceMs + afterMs;
-    return peersView(core, facts)[0]?.presence;
+    return peersView(core)[0]?.presence;
   };
   expect([180_000, 180_001, 299_999, 300_000].map(seen)).toEqual([
     ...["online", "late", "late", "silent"],
@@ -94,17 +91,21 @@ test("the team is ourselves and the others, each with what it owes and waits for
   await wire.settle(2);
   const { core } = wire.agent("forge");
   core.setState({ lastAction: "wrote the parser", headsDown: true });
-  const owed = Array.from({ length: 10 }, (_, at) => ({ at, from: "forge", owed_by: "scribe" }));
-  const peers = peersView(core, facts);
-  const [forge, scribe, ann] = teamView(core, { isDaemon: true, peers, owed });
+  for (let at = 0; at < 10; at += 1)
+    wire.agent("forge").say(`question ${at}`, { type: "request", to: ["scribe"] });
+  const actMs = wire.nowMs;
+  await wire.settle(1);
+  const [forge, scribe, ann] = teamView(core, true);
   expect(forge).toEqual({
     ...{ handle: "forge", is_self: true, presence: "online", state: "idle" },
-    ...{ last_action: "wrote the parser", agent_last_seen: new Date(wire.nowMs).toISOString() },
-    ...{ waits_for: owed.slice(0, 8), waits_for_in_all: 10, owes: [], owes_in_all: 0 },
+    ...{ last_action: "wrote the parser", agent_last_seen: new Date(actMs).toISOString() },
+    ...{ waits_for: expect.any(Array) as unknown, waits_for_in_all: 10, owes: [], owes_in_all: 0 },
   });
+  const oldest = Array.from({ length: 8 }, (_, at) => ({ subject: `question ${at}` }));
+  expect(forge?.waits_for).toMatchObject(oldest);
   expect(scribe).toMatchObject({ handle: "scribe", is_self: false, owes_in_all: 10 });
   expect(ann).toMatchObject({ handle: "ann", presence: "online", owes: [], waits_for: [] });
-  expect(teamView(core, { isDaemon: false, peers, owed })[0]?.presence).toBe("unknown");
+  expect(teamView(core, false)[0]?.presence).toBe("unknown");
   expect(stateView(core)).toEqual({
     ...{ state: "idle", last_action: "wrote the parser", heads_down: true },
   });

@@ -115,7 +115,7 @@ for (const { what, signed, make } of FORGERIES) {
     wire.append(DECISIONS, `${forged}\n`);
     await wire.settle();
     for (const viewer of wire.roster) {
-      const view = await wire.agent(viewer).view("decisions", {});
+      const view = await wire.agent(viewer).view("decisions", undefined);
       expect(view.in_force, viewer).toEqual([]);
       expect(view.unproved, viewer).toHaveLength(1);
       expect(await causesOf(wire, viewer)).toEqual(signed ? ["decision_unproved"] : []);
@@ -124,7 +124,7 @@ for (const { what, signed, make } of FORGERIES) {
     await wire.pass(MINUTE);
     expect(wire.lines(DECISIONS)).toEqual([forged, whole]);
     for (const viewer of wire.roster) {
-      const view = await wire.agent(viewer).view("decisions", {});
+      const view = await wire.agent(viewer).view("decisions", undefined);
       expect(view.in_force, viewer).toMatchObject([
         { proposal: placeOf(id), decision: "Use tabs" },
       ]);

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import type { Client } from "../../../src/api/client.ts";
-import { askDirectly, type Arguments } from "../../../src/api/operations.ts";
+import { askDirectly } from "../../../src/api/operations.ts";
 import type { ViewName, ViewParameters, Views } from "../../../src/api/views.ts";
 import type { Cli } from "../../../src/cli/context.ts";
 import { main } from "../../../src/cli/main.ts";
@@ -74,7 +74,7 @@ export function clientOf(wire: SimulatedWire, handle: string, wireDir: string): 
     viaDaemon: true,
     ask,
     view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
-      (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
+      (await ask("view", { name, args })) as Views[N],
     close: () => undefined,
   };
 }

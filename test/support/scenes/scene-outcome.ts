@@ -32,7 +32,7 @@ export async function outcomeOf(agent: Agent): Promise<Outcome> {
 /** The same without its threads, each of which costs a query. */
 async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCount">> {
   const proposals = await agent.view("proposals", undefined);
-  const decisions = await agent.view("decisions", {});
+  const decisions = await agent.view("decisions", undefined);
   const status = await agent.view("status", undefined);
   const pending = await agent.view("pending", undefined);
   return {

@@ -21,8 +21,7 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, flags: Flags): Promise<void> {
-  const args = flags.all === true ? { all: true } : {};
-  const decisions = await withClient(cli, flags, (client) => client.view("decisions", args));
+  const decisions = await withClient(cli, flags, (client) => client.view("decisions"));
   emit(cli, flags, decisions, (paint) => decisionsText(cli, decisions, flags.all === true, paint));
 }
 
