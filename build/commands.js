@@ -26,7 +26,7 @@ const FREQUENT = [
   ...["inbox", "wait", "pending"].map((name) => `dist/cli/commands/read/${name}.js`),
   "dist/cli/commands/see/status.js",
   "dist/client/open-client.js",
-  "dist/client/draft-codec.js",
+  "dist/api/drafts.js",
   "dist/cli/version.js",
   "dist/cli/errors.js",
 ];
