@@ -260,7 +260,9 @@ async function harm(scene: Scene, scribes: Daemon): Promise<void> {
   const { wire } = scene;
   await scribes.stop();
   const signer = makeSigner("scribe", readFileSync(wire.paths("scribe").identity.key));
-  const { seq = 0, event_id: id } = wire.lines("scribe_to_forge.jsonl").at(-1) ?? {};
+  // Its last beat may be in no chain.
+  const { seq = 0, event_id: id } =
+    wire.lines("scribe_to_forge.jsonl").findLast((line) => line.seq !== undefined) ?? {};
   const lines = ["one", "another"].map((subject) => {
     const timestamp = new Date().toISOString();
     const said = { to: ["forge"], type: "feedback", subject, body: "x", correlationId: timestamp };

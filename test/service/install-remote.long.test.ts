@@ -122,6 +122,6 @@ test("install.sh joins two homes through a repository over SSH, under the unit's
     [scribe, "forge_to_scribe.jsonl"],
   ] as const) {
     const [beat] = jsonLines(readFileSync(join(wireOf(user), log), "utf8")) as Line[];
-    expect(beat).toMatchObject({ type: "heartbeat", seq: 1 });
+    expect(beat).toMatchObject({ type: "heartbeat" });
   }
 });

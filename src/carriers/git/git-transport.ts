@@ -365,7 +365,6 @@ export class GitTransport implements Transport {
     const { disk, ours, world } = this.#options;
     const mirror = this.#mirror;
     const chain = ours.chain();
-    if (chain.last === 0) return;
     const year = new Date(world.clock.wallMs()).getUTCFullYear();
     for (const { path, takes } of paths.layout.ours) {
       disk.makeFolder(dirname(mirror.at(path)), PRIVATE_FOLDER);

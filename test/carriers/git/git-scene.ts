@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ListedCarrier, OwnCarrier, WireLayout } from "../../../src/carriers/carrier.ts";
 import { GitTransport } from "../../../src/carriers/git/git-transport.ts";
-import type { OwnLine } from "../../../src/carriers/publisher.ts";
+import type { ExtraLine, OwnLine } from "../../../src/carriers/publisher.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { afterMs } from "../../support/after-ms.ts";
 
@@ -83,6 +83,7 @@ export class GitAgent {
   readonly state: string;
   readonly transport: GitTransport;
   readonly chain: OwnLine[] = [];
+  readonly beats: ExtraLine[] = [];
   /** Lines that were read, as text. */
   readonly held = new Set<string>();
   marked = 0;
@@ -119,6 +120,7 @@ export class GitAgent {
         chain: () => ({
           last: this.chain.length,
           after: (seq, limit) => this.chain.slice(seq, seq + limit),
+          extras: (after) => this.beats.filter(({ e }) => e > after),
         }),
         beforeAppend: ({ seq }) => {
           this.marked = Math.max(this.marked, seq);
@@ -136,6 +138,13 @@ export class GitAgent {
       const bytes = Buffer.from(JSON.stringify({ from: this.handle, seq, body, timestamp: DATE }));
       this.chain.push({ seq, bytes });
     }
+  }
+
+  /** Commits an unchained beat to its store. */
+  beat(): string {
+    const text = JSON.stringify({ from: this.handle, type: "heartbeat", timestamp: DATE });
+    this.beats.push({ e: this.beats.length + 1, bytes: Buffer.from(text) });
+    return text;
   }
 
   /** A fetch and a push, then it reads all that is new. Returns the problem that the turn ended with. */

@@ -70,6 +70,12 @@ describe("lines", () => {
     expect(git(scene.remote, "rev-parse", "main")).toBe(head);
   });
 
+  test("in no chain reach the other when nothing chained was ever said", async () => {
+    const beat = forge.beat();
+    await turns(forge, scribe);
+    expect([...scribe.held]).toEqual([beat]);
+  });
+
   test("of three that push at once are all there in the end", async () => {
     const agents = [forge, scribe, scene.agent("ann")];
     await turns(forge);

@@ -53,11 +53,9 @@ export async function hostsOf(
   givePolicy(first, roster);
   const keys = new Map<string, string>();
   const enterAll = async (): Promise<void> => {
-    const seen = new Set<string>();
     for (const machine of machines) {
-      const comes = way === "git" && !seen.has(machine.wire);
-      seen.add(machine.wire);
-      keys.set(machine.handle, await enter(machine, roster, machine === first, comes, remote));
+      const by = way === "git" ? remote : undefined;
+      keys.set(machine.handle, await enter(machine, roster, machine === first, by));
     }
   };
   await enterAll();
@@ -71,21 +69,20 @@ export async function hostsOf(
   return { machines, remote };
 }
 
-/** Its own `init` or `join`; the fingerprint of its key. `comes`: it is the first one of its host. */
+/** Its own `init` or `join`, of the folder or by the remote; the fingerprint of its key. */
 async function enter(
   { handle, wire, does }: MachineAlone,
   roster: readonly string[],
   isFirst: boolean,
-  comes: boolean,
-  remote: string,
+  remote: string | undefined,
 ): Promise<string> {
   const peers = roster.filter((each) => each !== handle).flatMap((each) => ["--peer", each]);
   const me = ["--me", handle, ...peers, "--json"];
+  const shared = remote === undefined ? [] : ["--remote", remote];
+  const from = remote === undefined ? [wire] : [remote, "--wire", wire];
   const report = isFirst
-    ? await does("init", ...me, "--wire", wire, ...(comes ? ["--remote", remote] : []))
-    : comes
-      ? await does("join", remote, ...me, "--wire", wire)
-      : await does("join", wire, ...me);
+    ? await does("init", ...me, "--wire", wire, ...shared)
+    : await does("join", ...from, ...me);
   const { own_key: key } = JSON.parse(report) as { own_key: { fingerprint: string } };
   return key.fingerprint;
 }
