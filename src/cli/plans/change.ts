@@ -1,11 +1,9 @@
 import { join, resolve } from "node:path";
 import { addStep, fixStep, noStep, setStatus, type NewStep } from "../../plans/plan/changes.ts";
 import { isStatus, stepNamed, STATUSES } from "../../plans/plan/plan.ts";
-import { setCurrentPlan } from "../../plans/run/current-plan.ts";
+import { setCurrentPlan, newPlanFolder, write } from "../../plans/run/plan-folder.ts";
 import { rollBack } from "../../plans/run/git-steps.ts";
 import { changePlanFile } from "../../plans/run/plan-file.ts";
-import { newPlanFolder } from "../../plans/run/plan-places.ts";
-import { write } from "../../plans/run/reports-folder.ts";
 import { newPlanId } from "../../plans/run/start-run.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Cli } from "../context.ts";

@@ -1,15 +1,13 @@
 import { basename } from "node:path";
 import { graphText, type GraphKind } from "../../plans/plan/graph.ts";
 import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
-import { problemAt, type PlanDocument } from "../../plans/plan/parse-plan.ts";
+import { locate, type PlanDocument } from "../../plans/plan/parse-plan.ts";
 import { isError, problemText, type Problem } from "../../plans/plan/problem.ts";
 import { titleOf } from "../../plans/plan/plan.ts";
-import { readySteps } from "../../plans/plan/ready.ts";
+import { openDeps, readySteps } from "../../plans/plan/schedule.ts";
 import { askedBefore, openQuestion } from "../../plans/run/ask-operator.ts";
-import { phasesOf, waitsFor } from "../../plans/run/phases.ts";
+import { phasesOf, planPlaces, readRoles } from "../../plans/run/plan-folder.ts";
 import { readPlanFile } from "../../plans/run/plan-file.ts";
-import { planPlaces } from "../../plans/run/plan-places.ts";
-import { readRoles } from "../../plans/run/roles.ts";
 import { findWire, withClient, type Cli } from "../context.ts";
 import { emit, table } from "../output/output.ts";
 import { planAt, readAt, rows, type PlanFlags } from "./plan-place.ts";
@@ -22,9 +20,10 @@ export function status(cli: Cli, flags: PlanFlags, named: string | undefined): v
   const asked = askedBefore(disk, places);
   const steps = plan.steps.map((step) => {
     const { id, owner, status: state, attempt, description } = step;
+    const open = openDeps(plan, step).map((dep) => dep.id);
     return {
       ...{ id, owner, status: state, attempt, description },
-      waits_for: waitsFor(plan, id) ?? null,
+      waits_for: state === "pending" && open.length > 0 ? open.join(", ") : null,
       asked: openQuestion(asked, step)?.text ?? null,
     };
   });
@@ -89,9 +88,7 @@ async function ownerProblems(
   return withClient(cli, flags, async (client) => {
     const { roster } = await client.view("whoami");
     const owners: Owners = { runner: client.handle, roster, roles };
-    return unknownOwners(document.plan, owners).map(({ level, path, text }) =>
-      problemAt(document.source, level, path, text),
-    );
+    return locate(document.source, unknownOwners(document.plan, owners));
   });
 }
 

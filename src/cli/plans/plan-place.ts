@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import type { PlanDocument } from "../../plans/plan/parse-plan.ts";
-import { currentPlan } from "../../plans/run/current-plan.ts";
-import { validPlan } from "../../plans/run/plan-file.ts";
-import { planPlaces, type PlanPlaces } from "../../plans/run/plan-places.ts";
 import { sanitiseLines } from "../../framing/sanitise.ts";
+import type { PlanDocument } from "../../plans/plan/parse-plan.ts";
+import { validPlan } from "../../plans/run/plan-file.ts";
+import { currentPlan, planPlaces, type PlanPlaces } from "../../plans/run/plan-folder.ts";
+import { splitWords } from "../../plans/work/step-commands.ts";
+import type { Adapter } from "../../plans/work/work-step.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
@@ -42,4 +43,43 @@ export function rows(texts: readonly string[]): string {
 
 export function wrongUsage(problem: string, hint: string): DeaddropError {
   return new DeaddropError("usage", problem, { hint });
+}
+
+export interface AdapterFlags {
+  exec?: string;
+  timeout?: number;
+  allowCommands?: boolean;
+}
+
+/** How long one step may be worked at, unless the operator says so. */
+const USUAL_STEP_SECONDS = 3_600;
+
+export function stepTimeoutMs({ timeout }: AdapterFlags): number {
+  return (timeout ?? USUAL_STEP_SECONDS) * 1_000;
+}
+
+/** What works at steps; undefined without --exec. */
+export function adapterOf(cli: Cli, flags: AdapterFlags): Adapter | undefined {
+  if (flags.exec === undefined) return undefined;
+  const split = splitWords(flags.exec);
+  if (!split.ok) throw wrongUsage(`--exec: ${split.detail}`, "give the program with its arguments");
+  return {
+    command: split.words,
+    cwd: cli.cwd,
+    env: cli.env,
+    timeoutMs: stepTimeoutMs(flags),
+    allowCommands: flags.allowCommands === true,
+  };
+}
+
+/** Runs something that a person, or a service manager, may end: the signal says so. */
+export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+  try {
+    return await work(stopping.signal);
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop);
+  }
 }

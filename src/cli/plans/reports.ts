@@ -3,11 +3,14 @@ import { noStep } from "../../plans/plan/changes.ts";
 import { stepNamed } from "../../plans/plan/plan.ts";
 import { unplannedFiles } from "../../plans/report/checks.ts";
 import { markdownReport } from "../../plans/report/final-report.ts";
-import { parseReport, readReport, type ReportRead } from "../../plans/report/parse-report.ts";
-import type { Artifact } from "../../plans/report/report.ts";
-import { writeFinalReport } from "../../plans/run/finish-run.ts";
+import {
+  parseReport,
+  readReport,
+  type ReportRead,
+  type Artifact,
+} from "../../plans/report/report.ts";
+import { writeFinalReport, keepReport } from "../../plans/run/plan-folder.ts";
 import { diffFacts } from "../../plans/run/git-steps.ts";
-import { keepReport } from "../../plans/run/reports-folder.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { resolve } from "node:path";

@@ -2,23 +2,28 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
 import { titleOf } from "../../plans/plan/plan.ts";
-import { problemAt } from "../../plans/plan/parse-plan.ts";
+import { locate } from "../../plans/plan/parse-plan.ts";
 import type { FinalReport } from "../../plans/report/final-report.ts";
 import { askApproval } from "../../plans/run/ask-approval.ts";
-import { writeFinalReport } from "../../plans/run/finish-run.ts";
+import { writeFinalReport, planPlaces, readRoles } from "../../plans/run/plan-folder.ts";
 import { gitCheckpoints } from "../../plans/run/git-steps.ts";
 import { holdPlan, type HeldPlan } from "../../plans/run/held-plan.ts";
 import { broken } from "../../plans/run/plan-file.ts";
-import { planPlaces } from "../../plans/run/plan-places.ts";
-import { readRoles } from "../../plans/run/roles.ts";
 import { runPlan, type RunEnd, type RunEvent, type RunOutside } from "../../plans/run/run-plan.ts";
 import { startRun } from "../../plans/run/start-run.ts";
 import { withClient, type Cli } from "../context.ts";
 import { askYesNo } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
-import { adapterOf, stepTimeoutMs, type AdapterFlags } from "./adapter-flags.ts";
-import { readAt, rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
-import { untilStopped } from "./stop-signal.ts";
+import {
+  adapterOf,
+  stepTimeoutMs,
+  readAt,
+  rows,
+  wrongUsage,
+  untilStopped,
+  type AdapterFlags,
+  type PlanFlags,
+} from "./plan-place.ts";
 
 export interface RunFlags extends PlanFlags, AdapterFlags {
   local?: boolean;
@@ -52,9 +57,7 @@ async function runWith(
 ): Promise<void> {
   const { disk, file, document } = readAt(cli, named);
   const owners = await ownersOf(cli, file, client);
-  const wrong = unknownOwners(document.plan, owners).map(({ level, path, text }) =>
-    problemAt(document.source, level, path, text),
-  );
+  const wrong = locate(document.source, unknownOwners(document.plan, owners));
   if (wrong.length > 0) throw broken(file, wrong);
   await consent(cli, flags, document.plan.steps);
   const started = startRun(disk, file, client?.handle, cli.clock.nowMs());

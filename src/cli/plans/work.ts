@@ -7,9 +7,14 @@ import { begunWork } from "../../plans/work/begun-work.ts";
 import { workPlans, type WorkEvent } from "../../plans/work/work-plans.ts";
 import { findHandle, findWire, placesOf, withClient, type Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { adapterOf, type AdapterFlags } from "./adapter-flags.ts";
-import { rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
-import { untilStopped } from "./stop-signal.ts";
+import {
+  adapterOf,
+  rows,
+  wrongUsage,
+  untilStopped,
+  type AdapterFlags,
+  type PlanFlags,
+} from "./plan-place.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 import type { DaemonPaths } from "../../storage/paths.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { splitWords } from "../../plans/work/argv.ts";
+import { splitWords } from "../../plans/work/step-commands.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { benchTool, readTasks, type BenchTool } from "../../skills/bench/run-bench.ts";
 import type { ToolScore } from "../../skills/bench/score.ts";
@@ -8,8 +8,7 @@ import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { LIBRARY_FOLDER, readSkillFolder } from "../../skills/library/read-library.ts";
 import type { Cli } from "../context.ts";
 import { emit, table } from "../output/output.ts";
-import { rows, wrongUsage } from "../plans/plan-place.ts";
-import { untilStopped } from "../plans/stop-signal.ts";
+import { rows, wrongUsage, untilStopped } from "../plans/plan-place.ts";
 import { shippedFolders } from "../program-path.ts";
 import { projectAt, type SkillFlags } from "./skills-place.ts";
 

@@ -44,7 +44,7 @@ export async function sync(cli: Cli, flags: SyncFlags): Promise<void> {
   syncOnce(cli, flags);
   if (flags.watch !== true) return;
   const { watchLibrary } = await import("../../skills/library/watch-library.ts");
-  const { untilStopped } = await import("../plans/stop-signal.ts");
+  const { untilStopped } = await import("../plans/plan-place.ts");
   const library = libraryOf(projectAt(cli.cwd));
   await untilStopped((signal) => watchLibrary(library, signal, () => syncOnce(cli, flags)));
   cli.exitCode = 0;

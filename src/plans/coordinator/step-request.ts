@@ -1,8 +1,7 @@
 import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { isJsonObject, fromPlain, toPlain, type JsonValue } from "../../wire/json/json.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
-import type { Step } from "../plan/plan.ts";
-import { planRequestId } from "../plan/request-id.ts";
+import { planRequestId, type Step } from "../plan/plan.ts";
 import { PLAN_STEP } from "../../protocol/asks/requests.ts";
 import { check } from "../../wire/schemas.ts";
 import { quote } from "../../wire/quote.ts";

@@ -1,7 +1,7 @@
 import { quote } from "../../wire/quote.ts";
 import { stepNamed, type Plan, type Status, type Step } from "./plan.ts";
-import { openDeps } from "./ready.ts";
-import type { Edit } from "./plan-source.ts";
+import { openDeps } from "./schedule.ts";
+import type { Edit } from "./source.ts";
 
 /** What a change makes of the document, or why it is refused. */
 export type Change =
@@ -13,11 +13,11 @@ export interface NewStep {
   readonly id: string;
   readonly description: string;
   readonly owner: string;
-  readonly deps?: readonly string[];
-  readonly files?: readonly string[];
-  readonly commands?: readonly string[];
-  readonly criteria?: readonly string[];
-  readonly parallel?: boolean;
+  readonly deps?: readonly string[] | undefined;
+  readonly files?: readonly string[] | undefined;
+  readonly commands?: readonly string[] | undefined;
+  readonly criteria?: readonly string[] | undefined;
+  readonly parallel?: boolean | undefined;
 }
 
 /**
@@ -33,15 +33,9 @@ export function setStatus(plan: Plan, id: string, status: Status): Change {
     const deps = open.map((dep) => `${quote(dep.id)} (${dep.status})`).join(", ");
     return { ok: false, reason: `step ${quote(id)} waits for ${deps}` };
   }
-  return { ok: true, edits: statusEdits(step, status) };
-}
-
-function statusEdits(step: Step, status: Status): Edit[] {
   const again = status === "pending" && step.status !== "pending";
-  return [
-    { path: ["steps", step.index, "status"], value: status },
-    ...(again ? [{ path: ["steps", step.index, "attempt"], value: step.attempt + 1 }] : []),
-  ];
+  const attempt = { path: ["steps", step.index, "attempt"], value: step.attempt + 1 };
+  return { ok: true, edits: [...markEdits(step, status), ...(again ? [attempt] : [])] };
 }
 
 /** Only the status, whatever the plan says of what it waits for: what has happened has happened. */
@@ -54,12 +48,14 @@ export function addStep(plan: Plan, step: NewStep): Change {
   if (stepNamed(plan, step.id) !== undefined) {
     return { ok: false, reason: `there is a step ${quote(step.id)} already` };
   }
-  return { ok: true, edits: [{ path: ["steps", plan.steps.length], value: plain(step) }] };
-}
-
-/** The id of the step that corrects an attempt at another one. */
-function fixIdOf({ id, attempt }: Step): string {
-  return `${id}-fix-${attempt}`;
+  const { id, description, owner } = step;
+  const value: Record<string, unknown> = { id, description, owner };
+  for (const name of ["deps", "parallel", "criteria", "commands", "files"] as const) {
+    const given = step[name];
+    // An empty list and "not parallel" are what a step has anyway.
+    if (given === true || (Array.isArray(given) && given.length > 0)) value[name] = given;
+  }
+  return { ok: true, edits: [{ path: ["steps", plan.steps.length], value }] };
 }
 
 /**
@@ -67,7 +63,7 @@ function fixIdOf({ id, attempt }: Step): string {
  * again after it. All in one change, so a crash leaves the whole of it or nothing. Spec 7.5.
  */
 export function fixStep(plan: Plan, failed: Step, error: string): Change {
-  const id = fixIdOf(failed);
+  const id = `${failed.id}-fix-${failed.attempt}`;
   const added = addStep(plan, {
     id,
     description: `Correct what went wrong in step ${failed.id}: ${error}`,
@@ -87,20 +83,6 @@ export function fixStep(plan: Plan, failed: Step, error: string): Change {
       { path: [...at, "attempt"], value: failed.attempt + 1 },
       ...added.edits,
     ],
-  };
-}
-
-function plain(step: NewStep): object {
-  const { deps = [], files = [], commands = [], criteria = [], parallel = false } = step;
-  return {
-    id: step.id,
-    description: step.description,
-    owner: step.owner,
-    ...(deps.length === 0 ? {} : { deps }),
-    ...(parallel ? { parallel } : {}),
-    ...(criteria.length === 0 ? {} : { criteria }),
-    ...(commands.length === 0 ? {} : { commands }),
-    ...(files.length === 0 ? {} : { files }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { sanitise } from "../../wire/quote.ts";
 import { titleOf, type Plan, type Status, type Step } from "./plan.ts";
+import { levelsOf } from "./schedule.ts";
 
 /** Characters of a description in a node. */
 const MAX_LABEL = 60;
@@ -45,33 +46,19 @@ function label(text: string): string {
 }
 
 /** The plan as text: steps in rows, those that wait below what they wait for. */
-export function textGraph({ steps }: Plan): string {
-  const byId = new Map(steps.map((step) => [step.id, step]));
-  const levels = new Map<string, number>();
-  const levelOf = (step: Step): number => {
-    const deps = step.deps.map((dep) => levels.get(dep));
-    return deps.includes(undefined) ? -1 : Math.max(0, ...deps.map((each) => (each ?? 0) + 1));
-  };
-  // A plan without a cycle has a level for one step more in each pass.
-  let left = [...steps];
-  while (left.length > 0) {
-    for (const step of left) {
-      const level = levelOf(step);
-      if (level >= 0) levels.set(step.id, level);
-    }
-    left = left.filter(({ id }) => !levels.has(id));
-  }
-  const sorted = steps.toSorted((a, b) => (levels.get(a.id) ?? 0) - (levels.get(b.id) ?? 0));
-  return sorted.map((step) => row(step, levels.get(step.id) ?? 0, byId)).join("\n");
-}
-
-function row(step: Step, level: number, byId: ReadonlyMap<string, Step>): string {
-  const { id, owner, status, deps, parallel } = step;
-  const after = deps.filter((dep) => byId.has(dep)).join(", ");
-  const notes = [...(after === "" ? [] : [`after ${after}`]), ...(parallel ? ["parallel"] : [])];
-  const rest = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
-  const text = `${id} ${owner}: ${cut(titleOf(step))}${rest}`;
-  return `${"  ".repeat(level)}${MARKS[status]} ${sanitise(text)}`;
+export function textGraph(plan: Plan): string {
+  const levels = levelsOf(plan);
+  const levelOf = ({ id }: Step): number => levels.get(id) ?? 0;
+  return plan.steps
+    .toSorted((a, b) => levelOf(a) - levelOf(b))
+    .map((step) => {
+      const { id, owner, status, deps, parallel } = step;
+      const after = deps.length === 0 ? [] : [`after ${deps.join(", ")}`];
+      const notes = [...after, ...(parallel ? ["parallel"] : [])].join("; ");
+      const text = `${id} ${owner}: ${cut(titleOf(step))}${notes === "" ? "" : ` (${notes})`}`;
+      return `${"  ".repeat(levelOf(step))}${MARKS[status]} ${sanitise(text)}`;
+    })
+    .join("\n");
 }
 
 function cut(text: string): string {

@@ -1,7 +1,8 @@
+import { parseObject } from "../../wire/json/json.ts";
 import { quote } from "../../wire/quote.ts";
 import { isHandle } from "../../wire/handle.ts";
 import type { Plan } from "./plan.ts";
-import type { PlanFault } from "./rules.ts";
+import { errorAt, type Fault } from "./problem.ts";
 
 /** Who is meant by the agent that runs the plan. Spec 7.5. */
 const RUNNER: ReadonlySet<string> = new Set(["self", "coordinator"]);
@@ -19,13 +20,12 @@ export type RolesRead =
   | { readonly ok: true; readonly roles: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly detail: string };
 
-/** `{"Backend": "bob"}`, as plain data. */
-export function parseRoles(data: unknown): RolesRead {
-  if (typeof data !== "object" || data === null || Array.isArray(data)) {
-    return { ok: false, detail: 'an object is expected, such as {"Backend": "bob"}' };
-  }
+/** Reads `{"Backend": "bob"}`. */
+export function parseRoles(bytes: Uint8Array): RolesRead {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return parsed;
   const roles = new Map<string, string>();
-  for (const [role, handle] of Object.entries(data)) {
+  for (const [role, handle] of Object.entries(parsed.value)) {
     if (typeof handle !== "string" || !(isHandle(handle) || isRunner(handle))) {
       return { ok: false, detail: `${quote(role)} needs the handle of an agent` };
     }
@@ -46,13 +46,12 @@ function isRunner(name: string): boolean {
 }
 
 /** Steps that nobody on the wire owns. Spec 7.3. */
-export function unknownOwners({ steps }: Plan, owners: Owners): PlanFault[] {
+export function unknownOwners({ steps }: Plan, owners: Owners): Fault[] {
   const known = [...new Set([...owners.roster, ...owners.roles.keys()])].slice(0, 32).join(", ");
   return steps
     .filter(({ owner }) => agentOf(owner, owners) === undefined)
-    .map(({ id, index, owner }) => ({
-      level: "error",
-      path: ["steps", index, "owner"],
-      text: `step ${quote(id)} belongs to ${quote(owner)}, who is not on this wire and no role of agent/roles.json; there are: ${known}, self`,
-    }));
+    .map(({ id, index, owner }) => {
+      const text = `step ${quote(id)} belongs to ${quote(owner)}, who is not on this wire and no role of agent/roles.json; there are: ${known}, self`;
+      return errorAt(["steps", index, "owner"], text);
+    });
 }

@@ -1,12 +1,11 @@
+import { isRecord } from "../../wire/json/json-value.ts";
 import { quote } from "../../wire/quote.ts";
 import { check } from "../../wire/schemas.ts";
 import { closest } from "../../wire/suggest.ts";
-import type { Plan, Status, Step } from "./plan.ts";
-import { isError, type Path, type Problem } from "./problem.ts";
-import { planProblems } from "./rules.ts";
-import type { PlanSource } from "./plan-source.ts";
-import { readSource } from "./source.ts";
-import { isRecord } from "../../wire/json/json-value.ts";
+import type { Plan, Step } from "./plan.ts";
+import { errorAt, isError, type Fault, type Path, type Problem } from "./problem.ts";
+import { planFaults } from "./rules.ts";
+import { readSource, type PlanSource } from "./source.ts";
 
 /** A plan with the document that it is written in. */
 export interface PlanDocument {
@@ -53,35 +52,34 @@ export function parsePlan(bytes: Uint8Array, name: string): PlanRead {
   const read = readSource(bytes, name);
   if (!read.ok) return read;
   const { source } = read;
-  const odd = illFormedIn(source.data, []);
-  if (odd !== undefined) {
-    const fault = problemAt(source, "error", odd, "the text has half a letter (a lone surrogate)");
-    return { ok: false, problems: [...source.warnings, fault] };
-  }
-  const unknown = unknownFields(source);
-  const checked = check("agent-plan", source.data);
-  if (!checked.ok) {
-    const fault = problemAt(source, "error", pathOf(checked.path, source.data), checked.detail);
-    return { ok: false, problems: [...source.warnings, ...unknown, fault] };
-  }
-  const plan = planOf(source.data as RawPlan);
-  const problems = [
-    ...source.warnings,
-    ...unknown,
-    ...planProblems(plan).map(({ level, path, text }) => problemAt(source, level, path, text)),
-  ];
-  if (problems.some(isError)) return { ok: false, problems };
+  const { plan, faults } = readPlan(source.data);
+  const problems = [...source.warnings, ...locate(source, faults)];
+  if (plan === undefined || problems.some(isError)) return { ok: false, problems };
   return { ok: true, plan, source, warnings: problems };
 }
 
-export function problemAt(
-  source: PlanSource,
-  level: Problem["level"],
-  path: Path,
-  text: string,
-): Problem {
-  const place = source.placeOf(path);
-  return { level, line: place?.line, column: place?.column, text };
+/** The same with their places in the document. */
+export function locate(source: PlanSource, faults: readonly Fault[]): Problem[] {
+  return faults.map(({ level, path, text, isOfKey }) => {
+    const { line, column } = source.placeOf(path, isOfKey === true ? "key" : "value") ?? {};
+    return { level, line, column, text };
+  });
+}
+
+function readPlan(data: unknown): { plan: Plan | undefined; faults: Fault[] } {
+  const malformed = illFormedIn(data, []);
+  if (malformed !== undefined) {
+    const fault = errorAt(malformed, "the text has half a letter (a lone surrogate)");
+    return { plan: undefined, faults: [fault] };
+  }
+  const unknown = unknownFields(data);
+  const checked = check("agent-plan", data);
+  if (!checked.ok) {
+    const fault = errorAt(pathOf(checked.path, data), checked.detail);
+    return { plan: undefined, faults: [...unknown, fault] };
+  }
+  const plan = planOf(data as RawPlan);
+  return { plan, faults: [...unknown, ...planFaults(plan)] };
 }
 
 interface RawPlan {
@@ -91,41 +89,23 @@ interface RawPlan {
   readonly steps: readonly RawStep[];
 }
 
-interface RawStep {
-  readonly id: string;
-  readonly description: string;
-  readonly owner: string;
-  readonly status?: Status;
-  readonly deps?: readonly string[];
-  readonly parallel?: boolean;
-  readonly criteria?: string | readonly string[];
-  readonly commands?: readonly string[];
-  readonly files?: readonly string[];
-  readonly risk_notes?: string;
-  readonly skill?: string;
-  readonly attempt?: number;
-}
+type RawStep = Pick<Step, "id" | "description" | "owner"> &
+  Partial<Omit<Step, "index" | "criteria" | "riskNotes">> & {
+    readonly criteria?: string | readonly string[];
+    readonly risk_notes?: string;
+  };
 
 function planOf({ plan_id: id, task, coordinators = [], steps }: RawPlan): Plan {
   return { id, task, coordinators, steps: steps.map(stepOf) };
 }
 
 function stepOf(raw: RawStep, index: number): Step {
-  const { criteria = [] } = raw;
+  const { id, description, owner, status = "pending", parallel = false, attempt = 1 } = raw;
+  const { deps = [], criteria = [], commands = [], files = [], skill = USUAL_SKILL } = raw;
   return {
-    index,
-    id: raw.id,
-    description: raw.description,
-    owner: raw.owner,
-    status: raw.status ?? "pending",
-    deps: raw.deps ?? [],
-    parallel: raw.parallel ?? false,
+    ...{ index, id, description, owner, status, deps, parallel, commands, files, skill, attempt },
     criteria: typeof criteria === "string" ? [criteria] : criteria,
-    commands: raw.commands ?? [],
-    files: raw.files ?? [],
     riskNotes: raw.risk_notes,
-    skill: raw.skill ?? USUAL_SKILL,
-    attempt: raw.attempt ?? 1,
   };
 }
 
@@ -155,24 +135,18 @@ function pathOf(pointer: string, data: unknown): Path {
 }
 
 /** Errors for unknown fields: an ignored `depends_on` would start every step at once. Spec 7.3. */
-function unknownFields(source: PlanSource): Problem[] {
-  if (!isRecord(source.data)) return [];
-  const { steps } = source.data;
+function unknownFields(data: unknown): Fault[] {
+  if (!isRecord(data)) return [];
+  const steps: readonly unknown[] = Array.isArray(data["steps"]) ? data["steps"] : [];
   return [
-    ...unknownKeys(source, source.data, [], "a plan", PLAN_FIELDS),
-    ...(Array.isArray(steps) ? steps : []).flatMap((step: unknown, index) =>
-      isRecord(step) ? unknownKeys(source, step, ["steps", index], "a step", STEP_FIELDS) : [],
+    ...unknownKeys(data, [], "a plan", PLAN_FIELDS),
+    ...steps.flatMap((step, index) =>
+      isRecord(step) ? unknownKeys(step, ["steps", index], "a step", STEP_FIELDS) : [],
     ),
   ];
 }
 
-function unknownKeys(
-  source: PlanSource,
-  value: object,
-  path: Path,
-  owner: string,
-  fields: Fields,
-): Problem[] {
+function unknownKeys(value: object, path: Path, owner: string, fields: Fields): Fault[] {
   const known = Object.keys(fields);
   return Object.keys(value)
     .filter((key) => !known.includes(key))
@@ -180,9 +154,8 @@ function unknownKeys(
       const meant = meantField(key, fields);
       const advice =
         meant === undefined ? `its fields are ${known.join(", ")}` : `did you mean ${meant}?`;
-      const place = source.placeOf([...path, key], "key");
       const text = `${quote(key)} is not a field of ${owner}; ${advice}`;
-      return { level: "error", line: place?.line, column: place?.column, text };
+      return { ...errorAt([...path, key], text), isOfKey: true };
     });
 }
 

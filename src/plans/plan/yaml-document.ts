@@ -1,4 +1,4 @@
-import { isAlias, isNode, isPair, isScalar, Lexer, LineCounter, parseDocument, visit } from "yaml";
+import { isAlias, isNode, isScalar, Lexer, LineCounter, parseDocument, visit } from "yaml";
 import type { Document, Node } from "yaml";
 import { quote } from "../../wire/quote.ts";
 import type { Place, Problem } from "./problem.ts";
@@ -35,7 +35,7 @@ export function readYaml(text: string): YamlRead {
   const wrong = doc.errors
     .slice(0, MAX_FAULTS_TOLD)
     .map(({ message, pos }) => problemAtOffset(lines, pos[0], sentence(message)));
-  const problems = wrong.length > 0 ? wrong : [...aliasesIn(doc, lines), ...sameKeys(doc, lines)];
+  const problems = wrong.length > 0 ? wrong : refusedNodes(doc, lines);
   return problems.length > 0
     ? { ok: false, problems: problems.slice(0, MAX_FAULTS_TOLD) }
     : { ok: true, doc, lines };
@@ -70,46 +70,33 @@ function sentence(message: string): string {
     .replaceAll('\\"', '"');
 }
 
-function aliasesIn(doc: Document.Parsed, lines: Lines): Problem[] {
-  const found: Problem[] = [];
+/** Aliases, then keys that are there twice. */
+function refusedNodes(doc: Document.Parsed, lines: Lines): Problem[] {
+  const aliases: Problem[] = [];
+  const keys: Problem[] = [];
+  const problemAt = (node: unknown, text: string): Problem =>
+    problemAtOffset(lines, isNode(node) ? ((node as Node).range?.[0] ?? 0) : 0, text);
   visit(doc, {
     Alias(_key, node) {
-      const offset = node.range?.[0] ?? 0;
-      found.push(
-        problemAtOffset(lines, offset, "aliases (*name) are not read: write the value out"),
-      );
-      return found.length < MAX_FAULTS_TOLD ? undefined : visit.BREAK;
+      aliases.push(problemAt(node, "aliases (*name) are not read: write the value out"));
     },
-  });
-  return found;
-}
-
-function sameKeys(doc: Document.Parsed, lines: Lines): Problem[] {
-  const found: Problem[] = [];
-  visit(doc, {
-    Map(_key, map) {
+    Map(_key, { items }) {
       const seen = new Set<string>();
-      for (const { key } of map.items) {
+      for (const { key } of items) {
         if (isAlias(key)) continue;
         const name = keyText(key);
-        if (seen.has(name)) {
-          const offset = isNode(key) ? ((key as Node).range?.[0] ?? 0) : 0;
-          found.push(problemAtOffset(lines, offset, `the key ${quote(name)} is there twice`));
-        }
+        if (seen.has(name)) keys.push(problemAt(key, `the key ${quote(name)} is there twice`));
         seen.add(name);
       }
-      return found.length < MAX_FAULTS_TOLD ? undefined : visit.BREAK;
     },
-    Pair: (_key, pair) => (isPair(pair) ? undefined : visit.SKIP),
   });
-  return found;
+  return [...aliases, ...keys];
 }
 
 /** Judged from the text alone: deep nesting can end the whole process inside a parser. */
 function nestedTooDeeply(text: string): Problem | undefined {
-  let line = 1;
   let depth = 0;
-  for (const row of text.split("\n")) {
+  for (const [index, row] of text.split("\n").entries()) {
     const indent = /^[\s\-?:]*/u.exec(row)?.[0].length ?? 0;
     for (const character of row) {
       if (character === "[" || character === "{") depth += 1;
@@ -118,9 +105,8 @@ function nestedTooDeeply(text: string): Problem | undefined {
     }
     if (depth > MAX_FLOW_DEPTH || indent > MAX_INDENT) {
       const text = `nested too deeply: at most ${MAX_FLOW_DEPTH} open brackets, and ${MAX_INDENT} spaces or dashes before a text`;
-      return { level: "error", line, column: 1, text };
+      return { level: "error", line: index + 1, column: 1, text };
     }
-    line += 1;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { isPlanned } from "../plan/sharing.ts";
+import { isPlanned } from "../plan/schedule.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Report, StepReport } from "./report.ts";
 

@@ -6,10 +6,10 @@ import { cutSubject } from "../../sending/naming/parent.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { textGraph } from "../plan/graph.ts";
-import { planRequestId } from "../plan/request-id.ts";
+import { planRequestId } from "../plan/plan.ts";
 import type { HeldPlan } from "./held-plan.ts";
 import type { RunOutside } from "./run-plan.ts";
-import { sendOnce } from "./send-step.ts";
+import { sendOnce } from "./step-messages.ts";
 
 interface Asking {
   readonly planId: string;

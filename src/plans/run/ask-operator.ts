@@ -1,14 +1,12 @@
 import { join } from "node:path";
 import type { Client } from "../../api/client.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
-import { isJsonObject, parseObject, toPlain } from "../../wire/json/json.ts";
+import { isJsonObject, toPlain } from "../../wire/json/json.ts";
 import { quote, shellWord } from "../../wire/quote.ts";
-import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import type { Telling } from "../coordinator/effects.ts";
-import { stepNamed, type Plan, type Step } from "../plan/plan.ts";
-import { planRequestId } from "../plan/request-id.ts";
-import type { PlanPlaces } from "./plan-places.ts";
-import { write } from "./reports-folder.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import type { Telling } from "../coordinator/decide.ts";
+import { stepNamed, planRequestId, type Plan, type Step } from "../plan/plan.ts";
+import { readJson, writeJson, type PlanPlaces } from "./plan-folder.ts";
 
 /** What a run has asked its operator about one attempt at a step. */
 export interface Asked {
@@ -49,8 +47,7 @@ export async function askOperator(
   const last = all.get(id);
   if (last?.attempt !== attempt || last.text !== text) {
     all.set(id, { attempt, text, at: new Date(nowMs).toISOString() });
-    const kept = Object.fromEntries(all);
-    write(disk, askedFile(places), `${JSON.stringify(kept, null, 2)}\n`);
+    writeJson(disk, askedFile(places), Object.fromEntries(all));
   }
   const digest = sha256Hex(Buffer.from(text, "utf8")).slice(0, DIGEST_DIGITS);
   await client?.ask("notify", {
@@ -78,11 +75,9 @@ export function openQuestion(
 
 /** The last question about each step, by its id. A file that is damaged holds none. */
 export function askedBefore(disk: Disk, places: PlanPlaces): Map<string, Asked> {
-  const bytes = readWhole(disk, askedFile(places), MAX_QUESTIONS_BYTES);
-  const parsed = bytes === undefined ? undefined : parseObject(bytes);
-  if (parsed?.ok !== true) return new Map();
+  const kept = readJson(disk, askedFile(places), MAX_QUESTIONS_BYTES) ?? {};
   return new Map(
-    Object.entries(parsed.value).flatMap(([id, value]) => {
+    Object.entries(kept).flatMap(([id, value]) => {
       if (!isJsonObject(value)) return [];
       const { attempt, text, at } = toPlain(value) as Partial<Asked>;
       const isWhole =

@@ -3,14 +3,12 @@ import { join, relative, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Git } from "../../setup/guard/git.ts";
 import { openRepository } from "../../setup/guard/repository.ts";
-import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { isJsonObject, parseObject } from "../../wire/json/json.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
 import { sanitise } from "../../wire/quote.ts";
 import { titleOf, type Plan, type Step } from "../plan/plan.ts";
-import { isPlanned } from "../plan/sharing.ts";
+import { isPlanned } from "../plan/schedule.ts";
 import type { DiffFacts } from "../report/checks.ts";
-import type { PlanPlaces } from "./plan-places.ts";
-import { write } from "./reports-folder.ts";
+import { readJson, writeJson, type PlanPlaces } from "./plan-folder.ts";
 import type { Checkpoints } from "./run-plan.ts";
 
 const COMMIT = /^[0-9a-f]{40,64}$/u;
@@ -41,8 +39,7 @@ export function gitCheckpoints(
       const known = checkpoints(disk, places);
       if (known.has(key)) return;
       known.set(key, answer(git, ["rev-parse", "--verify", "HEAD"]));
-      const text = `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`;
-      write(disk, checkpointsFile(places), text);
+      writeJson(disk, checkpointsFile(places), Object.fromEntries(known));
     },
     after(step) {
       const changed = changedFiles(git, "all").filter((path) =>
@@ -190,13 +187,10 @@ function checkpointsFile({ folder }: PlanPlaces): string {
 }
 
 function checkpoints(disk: Disk, places: PlanPlaces): Map<string, string> {
-  const bytes = readWhole(disk, checkpointsFile(places), MAX_CHECKPOINTS_BYTES);
-  const known = new Map<string, string>();
-  if (bytes === undefined) return known;
-  const parsed = parseObject(bytes);
-  if (!parsed.ok || !isJsonObject(parsed.value)) return known;
-  for (const [key, commit] of Object.entries(parsed.value)) {
-    if (typeof commit === "string" && COMMIT.test(commit)) known.set(key, commit);
-  }
-  return known;
+  const kept = readJson(disk, checkpointsFile(places), MAX_CHECKPOINTS_BYTES) ?? {};
+  return new Map(
+    Object.entries(kept).flatMap(([key, commit]) =>
+      typeof commit === "string" && COMMIT.test(commit) ? [[key, commit] as const] : [],
+    ),
+  );
 }

@@ -1,22 +1,24 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
-import { decidePlan, type RunLimits } from "../coordinator/decide.ts";
-import type { PlanEffect, Telling } from "../coordinator/effects.ts";
-import type { Dispatch, Facts, LocalWork } from "../coordinator/facts.ts";
+import {
+  decidePlan,
+  type Dispatch,
+  type LocalWork,
+  type PlanEffect,
+  type RunLimits,
+  type Telling,
+} from "../coordinator/decide.ts";
 import { sentStep, stepRequest } from "../coordinator/step-request.ts";
 import { fixStep, markEdits, type Change } from "../plan/changes.ts";
 import type { Owners } from "../plan/owners.ts";
-import { stepNamed, titleOf, type Plan, type Step } from "../plan/plan.ts";
-import { planRequestId } from "../plan/request-id.ts";
+import { stepNamed, titleOf, planRequestId, type Plan, type Step } from "../plan/plan.ts";
 import { failureReport, workStep, type Adapter } from "../work/work-step.ts";
 import { askOperator } from "./ask-operator.ts";
 import type { HeldPlan } from "./held-plan.ts";
-import type { PlanPlaces } from "./plan-places.ts";
-import { makePatience } from "./patience.ts";
-import { keepLog, keepReport, localWork, noteBegun } from "./reports-folder.ts";
-import { sendStep } from "./send-step.ts";
-import { wireFacts } from "./wire-facts.ts";
+import { keepLog, keepReport, localWork, noteBegun, type PlanPlaces } from "./plan-folder.ts";
+import { makePatience, WorkInFlight, type Outside } from "./patience.ts";
+import { sendStep, readDispatches } from "./step-messages.ts";
 
 /** What the coordinator tells the one who watches. */
 export interface RunEvent {
@@ -49,12 +51,7 @@ export interface RunPlace {
   readonly client: Client | undefined;
 }
 
-export interface RunOutside {
-  nowMs(): number;
-  sleep(durationMs: number): Promise<void>;
-  say(event: RunEvent): void;
-  readonly signal: AbortSignal;
-}
+export type RunOutside = Outside<RunEvent>;
 
 /** How often the coordinator looks at the wire and at the file. */
 const RUN_POLL_MS = 250;
@@ -82,7 +79,7 @@ export async function runPlan(
     }
   } finally {
     // Also after a failure: the lock of the run is held while a program of ours works.
-    await run.ended();
+    await run.inFlight.allEnded();
   }
   return "stopped";
 }
@@ -92,12 +89,11 @@ class Run {
   readonly #options: RunOptions;
   readonly #outside: RunOutside;
   /** Work of ours, by request id. */
-  readonly #running = new Map<string, Promise<void>>();
+  readonly inFlight = new WorkInFlight();
   readonly #told = new Set<string>();
   /** Requests that this process has sent. */
   readonly #sent = new Set<string>();
   #turn = 0;
-  #failed: Error | undefined;
 
   constructor(place: RunPlace, options: RunOptions, outside: RunOutside) {
     this.#place = place;
@@ -107,7 +103,7 @@ class Run {
 
   /** Looks, decides, does it; then waits, if there was nothing to do. */
   async round(): Promise<RunEnd | undefined> {
-    if (this.#failed !== undefined) throw this.#failed;
+    this.inFlight.settle();
     const { held, client } = this.#place;
     held.look();
     if (client?.viaDaemon === false) await client.ask("tick");
@@ -124,13 +120,10 @@ class Run {
 
   async #decide(plan: Plan, turn: number | "all"): Promise<PlanEffect[]> {
     const { client } = this.#place;
-    const facts: Facts = {
-      dispatches:
-        client === undefined
-          ? new Map<string, Dispatch>()
-          : await wireFacts(client, named(plan), turn),
-      local: this.#localFacts(plan),
-    };
+    const none = new Map<string, Dispatch>();
+    const dispatches =
+      client === undefined ? none : await readDispatches(client, named(plan), turn);
+    const facts = { dispatches, local: this.#localFacts(plan) };
     const { owners, limits } = this.#options;
     return decidePlan({ plan, facts, owners }, this.#outside.nowMs(), limits);
   }
@@ -143,16 +136,12 @@ class Run {
     return outcome;
   }
 
-  async ended(): Promise<void> {
-    await Promise.all(this.#running.values());
-  }
-
   #localFacts(plan: Plan): Map<string, LocalWork> {
     const { disk, places } = this.#place;
     const own = plan.steps.filter(({ status }) => status === "in_progress" || status === "pending");
     return new Map(
       own.map((step) => {
-        const isRunning = this.#running.has(nameOf(plan, step));
+        const isRunning = this.inFlight.has(nameOf(plan, step));
         return [step.id, localWork(disk, places, step, isRunning)] as const;
       }),
     );
@@ -264,12 +253,8 @@ class Run {
     this.#options.checkpoints?.before(step);
     const { plan } = held.document;
     noteBegun(disk, places, step);
-    const ended = this.#work(step, plan, held.hash, adapter)
-      .catch((error: unknown) => {
-        this.#failed ??= error instanceof Error ? error : new Error(String(error));
-      })
-      .finally(() => this.#running.delete(nameOf(plan, step)));
-    this.#running.set(nameOf(plan, step), ended);
+    const { hash } = held;
+    this.inFlight.start(nameOf(plan, step), () => this.#work(step, plan, hash, adapter));
     this.#mark(step.id, "in_progress");
     this.#say("started", step.id, `${step.owner}: ${step.description}`);
     return true;

@@ -3,9 +3,9 @@ import { basename, join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { takeLock, type HeldLock } from "../../storage/disk/lock.ts";
-import type { Edit } from "../plan/plan-source.ts";
+import type { Edit } from "../plan/source.ts";
 import { changePlanFile, validPlan } from "./plan-file.ts";
-import { planPlaces, type PlanPlaces } from "./plan-places.ts";
+import { planPlaces, type PlanPlaces } from "./plan-folder.ts";
 
 const RANDOM_BYTES = 4;
 /** Letters of an id that come from the name of a file or a task. */

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
-import { parseReport } from "../report/parse-report.ts";
-import type { Report } from "../report/report.ts";
+import { parseReport, type Report } from "../report/report.ts";
 
 /**
  * What a worker has begun and not shipped yet, one file for each attempt: empty from before the program

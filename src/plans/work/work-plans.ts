@@ -7,10 +7,18 @@ import {
   type StepRequest,
 } from "../coordinator/step-request.ts";
 import type { Report } from "../report/report.ts";
-import { answerStep, shipReport, type AskedStep } from "../run/send-step.ts";
-import { isReport, reportOf, threadOf } from "../run/wire-facts.ts";
-import { makePatience } from "../run/patience.ts";
-import { isBelieved, isStepForUs } from "./asked-steps.ts";
+import {
+  answerStep,
+  shipReport,
+  isReport,
+  reportOf,
+  threadOf,
+  isBelieved,
+  askedStep,
+  isStepForUs,
+  type AskedStep,
+} from "../run/step-messages.ts";
+import { makePatience, WorkInFlight, type Outside } from "../run/patience.ts";
 import type { BegunWork } from "./begun-work.ts";
 import { failureReport, workStep, type Adapter } from "./work-step.ts";
 
@@ -31,14 +39,9 @@ export interface WorkOptions {
   readonly once: boolean;
 }
 
-export interface WorkOutside {
+export interface WorkOutside extends Outside<WorkEvent> {
   readonly client: Client;
   readonly begun: BegunWork;
-  nowMs(): number;
-  sleep(durationMs: number): Promise<void>;
-  say(event: WorkEvent): void;
-  /** The operator ends it; what runs is ended too. */
-  readonly signal: AbortSignal;
 }
 
 /** How often the worker looks for steps. */
@@ -64,7 +67,7 @@ export async function workPlans(outside: WorkOutside, options: WorkOptions): Pro
     }
   } finally {
     // Also after a failure: the lock of the worker is held while a program works, and its report is kept.
-    await worker.ended();
+    await worker.inFlight.allEnded();
   }
   await patience(() => worker.look());
 }
@@ -76,14 +79,11 @@ class Worker {
   readonly #settled = new Set<string>();
   /** By the name of the work: its report. The same work may be asked for by another coordinator. */
   readonly #reports = new Map<string, Report>();
-  readonly #running = new Map<string, Promise<void>>();
-  /** Work that ended since the last look: it leaves `running` at the next one, so that one look sees one state. */
-  readonly #ended = new Set<string>();
+  readonly inFlight = new WorkInFlight();
   /** Work that this process has begun and not shipped. */
   readonly #unshipped = new Set<string>();
   /** By event id: what a thread said, until the request has another answer. */
   #read = new Map<string, ReadStep>();
-  #failed: Error | undefined;
 
   constructor(outside: WorkOutside, options: WorkOptions) {
     this.#outside = outside;
@@ -92,9 +92,7 @@ class Worker {
 
   /** True when there is nothing to do. Throws what has stopped a work. */
   async look(): Promise<boolean> {
-    if (this.#failed !== undefined) throw this.#failed;
-    for (const name of this.#ended) this.#running.delete(name);
-    this.#ended.clear();
+    this.inFlight.settle();
     const { client } = this.#outside;
     if (!client.viaDaemon) await client.ask("tick");
     const requests = await client.view("requests");
@@ -106,10 +104,6 @@ class Worker {
     return this.#unshipped.size === 0 && (mayAnswer || open.length === 0);
   }
 
-  async ended(): Promise<void> {
-    await Promise.all(this.#running.values());
-  }
-
   #isOpen(request: RequestView): boolean {
     const { from, event_id: id } = request;
     const isAllowed = this.#options.from?.includes(from) ?? true;
@@ -118,17 +112,18 @@ class Worker {
 
   /** `mayAnswer`: in safe mode nothing is begun, since it could not be said. */
   async #handle(request: RequestView, mayAnswer: boolean): Promise<void> {
-    const { event_id: id, place, from, correlation_id: thread } = request;
-    const { request_id: requestId, subject } = request;
     const step = await this.#step(request);
     if (step === undefined) return;
-    const asked: AskedStep = { place, eventId: id, from, thread, requestId, subject };
+    const asked = askedStep(request);
     const { work } = step;
-    if (!step.isBelieved) this.#settled.add(id);
+    if (!step.isBelieved) this.#settled.add(asked.eventId);
     else if (!mayAnswer) return;
     else if (!work.ok) await this.#refuse(asked, work.detail);
     else {
-      const named = { name: `${requestId.toLowerCase()} ${work.digest}`, request: work.request };
+      const named = {
+        name: `${asked.requestId.toLowerCase()} ${work.digest}`,
+        request: work.request,
+      };
       await this.#goOn(asked, named, request.answer, step.shipped);
     }
   }
@@ -166,11 +161,11 @@ class Worker {
       this.#settled.add(asked.eventId);
       const read = shipped === undefined ? undefined : reportOf(shipped).read;
       if (read?.ok === true && !this.#reports.has(name)) this.#reports.set(name, read.report);
-      if (!this.#running.has(name)) begun.forget(name);
+      if (!this.inFlight.has(name)) begun.forget(name);
       return;
     }
-    const mayBegin = this.#running.size < this.#options.maxParallel && !signal.aborted;
-    const isKnown = this.#running.has(name) || this.#reports.has(name) || begun.isBegun(name);
+    const mayBegin = this.inFlight.size < this.#options.maxParallel && !signal.aborted;
+    const isKnown = this.inFlight.has(name) || this.#reports.has(name) || begun.isBegun(name);
     if (!isKnown && answer === null) {
       if (!mayBegin) return;
       this.#begin(work);
@@ -178,7 +173,7 @@ class Worker {
       return;
     }
     if (answer === null) await this.#accept(asked, request);
-    if (this.#running.has(name)) return;
+    if (this.inFlight.has(name)) return;
     const repeated = this.#reports.get(name);
     const kept = repeated ?? begun.report(name);
     if (kept !== undefined) {
@@ -197,16 +192,10 @@ class Worker {
     const { signal, nowMs, begun } = this.#outside;
     begun.noteBegun(name);
     this.#unshipped.add(name);
-    const work = async (): Promise<void> => {
+    this.inFlight.start(name, async () => {
       const { report } = await workStep(request, this.#options.adapter, signal, nowMs);
       begun.noteReport(name, report);
-    };
-    const ended = work()
-      .catch((error: unknown) => {
-        this.#failed ??= error instanceof Error ? error : new Error(String(error));
-      })
-      .finally(() => this.#ended.add(name));
-    this.#running.set(name, ended);
+    });
   }
 
   async #accept(asked: AskedStep, { step }: StepRequest): Promise<void> {
@@ -233,12 +222,8 @@ class Worker {
     this.#reports.set(name, report);
     this.#unshipped.delete(name);
     this.#outside.begun.forget(name);
-    this.#say(
-      event,
-      asked,
-      report.step_id,
-      `${report.outcome}${report.error === undefined ? "" : `: ${report.error}`}`,
-    );
+    const { step_id: step, outcome, error } = report;
+    this.#say(event, asked, step, error === undefined ? outcome : `${outcome}: ${error}`);
   }
 
   #say(event: WorkEvent["event"], { from }: AskedStep, step: string, detail: string): void {

@@ -1,5 +1,10 @@
-import { completedReport, readReport, reportIn } from "../report/parse-report.ts";
-import type { Artifact, Report } from "../report/report.ts";
+import {
+  completedReport,
+  readReport,
+  reportIn,
+  type Artifact,
+  type Report,
+} from "../report/report.ts";
 import type { StepRequest } from "../coordinator/step-request.ts";
 import { runProgram, type ProgramEnd, type ProgramRun } from "./adapter.ts";
 import { doCommands, type CommandsDone } from "./step-commands.ts";

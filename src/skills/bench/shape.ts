@@ -1,10 +1,9 @@
-import { needsOf, couldShareTime, isPlanned } from "../../plans/plan/sharing.ts";
+import { needsOf, couldShareTime, isPlanned } from "../../plans/plan/schedule.ts";
 import { parsePlan } from "../../plans/plan/parse-plan.ts";
 import type { Plan, Step } from "../../plans/plan/plan.ts";
 import { isError, problemText } from "../../plans/plan/problem.ts";
 import { isPassed } from "../../plans/report/checks.ts";
-import { completedReport, readReport, reportIn } from "../../plans/report/parse-report.ts";
-import type { Report } from "../../plans/report/report.ts";
+import { completedReport, readReport, reportIn, type Report } from "../../plans/report/report.ts";
 import type { BenchTask, ExpectedPlan, ExpectedReport } from "./task.ts";
 
 /** One thing that is expected of an answer. */
@@ -121,11 +120,9 @@ function reportChecks(report: Report, expected: ExpectedReport): ShapeCheck[] {
 
 /** Who does how many steps at which place in the order. */
 function planShape({ steps }: Plan): string {
-  const depth = new Map<string, number>();
-  const needs = needsOf({ id: undefined, task: undefined, coordinators: [], steps });
-  for (const { id } of steps) depth.set(id, needs.get(id)?.size ?? 0);
+  const needs = needsOf({ steps });
   return steps
-    .map(({ id, owner }) => `${owner} ${depth.get(id) ?? 0}`)
+    .map(({ id, owner }) => `${owner} ${needs.get(id)?.size ?? 0}`)
     .toSorted()
     .join("; ");
 }

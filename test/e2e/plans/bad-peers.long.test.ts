@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { planRequestId } from "../../../src/plans/plan/request-id.ts";
+import { planRequestId } from "../../../src/plans/plan/plan.ts";
 import { openWire, type Wire } from "../../../src/library/open-wire.ts";
 import { removeWires } from "../../support/processes/live-wire.ts";
 import { EXEC, planTeam, type PlanTeam } from "../../support/processes/plan-team.ts";

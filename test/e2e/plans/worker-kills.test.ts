@@ -8,7 +8,7 @@ import { DeaddropError } from "../../../src/api/errors.ts";
 import { main } from "../../../src/cli/main.ts";
 import { openClient } from "../../../src/client/open-client.ts";
 import { stepRequest } from "../../../src/plans/coordinator/step-request.ts";
-import { sendStep } from "../../../src/plans/run/send-step.ts";
+import { sendStep } from "../../../src/plans/run/step-messages.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { BIN, pause, start, until } from "../../support/processes/real-processes.ts";
 import { planOf, stepsText } from "../../plans/plan-text.ts";

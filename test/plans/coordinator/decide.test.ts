@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { decidePlan } from "../../../src/plans/coordinator/decide.ts";
-import type { Dispatch, LocalWork, WireReport } from "../../../src/plans/coordinator/facts.ts";
+import {
+  decidePlan,
+  type Dispatch,
+  type LocalWork,
+  type WireReport,
+} from "../../../src/plans/coordinator/decide.ts";
 import { readStepRequest, stepRequest } from "../../../src/plans/coordinator/step-request.ts";
-import { readReport } from "../../../src/plans/report/parse-report.ts";
+import { readReport } from "../../../src/plans/report/report.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { planOf, stepsText } from "../plan-text.ts";
 

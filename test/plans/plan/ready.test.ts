@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { graphText } from "../../../src/plans/plan/graph.ts";
 import { agentOf, parseRoles, unknownOwners } from "../../../src/plans/plan/owners.ts";
-import { readySteps, startable } from "../../../src/plans/plan/ready.ts";
-import { planRequestId } from "../../../src/plans/plan/request-id.ts";
-import { isPlanned } from "../../../src/plans/plan/sharing.ts";
+import { readySteps, startable, isPlanned } from "../../../src/plans/plan/schedule.ts";
+import { planRequestId } from "../../../src/plans/plan/plan.ts";
 import { CSV_UPLOAD, planOf, problemsOf, stepsText } from "../plan-text.ts";
 
 const begun = (text: string, most = 9) => startable(planOf(text).plan, most).map(({ id }) => id);
@@ -83,9 +82,9 @@ describe("owners", () => {
   });
 
   it("a file of roles holds handles", () => {
-    expect(parseRoles({ Backend: "bob" })).toMatchObject({ ok: true });
-    expect(parseRoles({ Backend: "../bob" })).toMatchObject({ ok: false });
-    expect(parseRoles([])).toMatchObject({ ok: false });
+    expect(parseRoles(Buffer.from('{"Backend":"bob"}'))).toMatchObject({ ok: true });
+    expect(parseRoles(Buffer.from('{"Backend":"../bob"}'))).toMatchObject({ ok: false });
+    expect(parseRoles(Buffer.from("[]"))).toMatchObject({ ok: false });
   });
 });
 

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { checksOf, type Check, type Expectations } from "../../../src/plans/report/checks.ts";
 import { finalReport, markdownReport } from "../../../src/plans/report/final-report.ts";
-import { parseReport, readReport, reportIn } from "../../../src/plans/report/parse-report.ts";
-import type { Artifact, Report } from "../../../src/plans/report/report.ts";
+import {
+  parseReport,
+  readReport,
+  reportIn,
+  type Artifact,
+  type Report,
+} from "../../../src/plans/report/report.ts";
 import { planOf, stepsText } from "../plan-text.ts";
 
 const AT = "2026-11-24T09:30:00Z";

@@ -11,9 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { splitWords } from "../../../src/plans/work/argv.ts";
+import { splitWords, doCommands } from "../../../src/plans/work/step-commands.ts";
 import { runProgram, type ProgramRun } from "../../../src/plans/work/adapter.ts";
-import { doCommands } from "../../../src/plans/work/step-commands.ts";
 import { workStep } from "../../../src/plans/work/work-step.ts";
 import { until } from "../../support/processes/real-processes.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from "vitest";
 import type { Client } from "../../../src/api/client.ts";
 import { openClient } from "../../../src/client/open-client.ts";
 import { stepRequest } from "../../../src/plans/coordinator/step-request.ts";
-import { sendStep } from "../../../src/plans/run/send-step.ts";
+import { sendStep } from "../../../src/plans/run/step-messages.ts";
 import { begunWork } from "../../../src/plans/work/begun-work.ts";
 import { workPlans, type WorkEvent } from "../../../src/plans/work/work-plans.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";

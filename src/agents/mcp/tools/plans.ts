@@ -1,10 +1,13 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import { partOf } from "../../../framing/frame.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { OUTCOMES } from "../../../plans/report/report.ts";
-import { readReport } from "../../../plans/report/parse-report.ts";
-import { answerStep, reportDraft } from "../../../plans/run/send-step.ts";
-import { openSteps, type OpenStep } from "../../../plans/work/asked-steps.ts";
+import { OUTCOMES, readReport } from "../../../plans/report/report.ts";
+import {
+  answerStep,
+  reportDraft,
+  openSteps,
+  type OpenStep,
+} from "../../../plans/run/step-messages.ts";
 import { MIN_ID_PREFIX } from "../../../wire/limits.ts";
 import { cut, fitting } from "../peer-words.ts";
 import type { Prepared } from "../../../sending/prepared.ts";
