@@ -566,11 +566,11 @@ export class Core {
     const { self } = this.place;
     const open =
       threads === "all"
-        ? this.store.openAsks(self)
-        : [...threads].flatMap((thread) => this.store.openAsks(self, thread));
+        ? this.store.asks.open(self)
+        : [...threads].flatMap((thread) => this.store.asks.open(self, thread));
     let hasClosed = false;
     for (const each of open) {
-      const others = this.store.openAsks(self, each.ask.thread);
+      const others = this.store.asks.open(self, each.ask.thread);
       if (!others.some((other) => isSameAsk(other, each))) continue;
       const closings = closingsOf(this.history, now, each, others);
       for (const closing of closings) this.say(into, closeDraft(closing));

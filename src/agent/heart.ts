@@ -315,7 +315,7 @@ export class Heart {
 
   /** Who has proposed something in a thread, and whether any of it is open. */
   #proposers(thread: string): { readonly authors: readonly string[]; readonly isOpen: boolean } {
-    const parts = this.#core.store.askParts(thread, MOST_RIVALS);
+    const parts = this.#core.store.asks.ofThread(thread, MOST_RIVALS);
     const proposals = parts.filter(({ ask }) => ask.is === "proposal");
     return {
       authors: [...new Set(proposals.map(({ ask }) => ask.place.author))],

@@ -93,8 +93,8 @@ function isAskedOfUs({ store, place }: Known, { body }: Draft): boolean {
   const line = asked && store.lineAt(asked);
   if (asked === undefined || line?.verdict !== "mail") return false;
   if (line.type !== "request") return true;
-  return store
-    .askParts(line.thread, MOST_PARTS)
+  return store.asks
+    .ofThread(line.thread, MOST_PARTS)
     .some(
       ({ ask, party, state }) =>
         isSamePlace(ask.place, asked) && party === place.self && state === "open" && !ask.isVoid,

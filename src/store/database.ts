@@ -7,9 +7,10 @@ import { calling, errnoOf, fromErrno } from "../storage/disk/errno.ts";
 import { PRIVATE_FILE } from "../storage/disk/file-modes.ts";
 import { StorageError, type StorageCode } from "../storage/disk/disk.ts";
 
-/** What SQLite may bind and return. Integers stay below 2^53. */
+/** What SQLite stores and returns. Integers stay below 2^53. */
 export type SqlValue = string | number | Uint8Array | null;
-export type SqlRow = Readonly<Record<string, SqlValue>>;
+/** What a statement binds: a boolean as 1 or 0, and undefined as null. */
+export type SqlInput = SqlValue | boolean | undefined;
 
 /** How long a write waits for the write of another process. */
 const BUSY_MS = 5_000;
@@ -29,7 +30,7 @@ export class Database {
   readonly path: string;
   readonly #connection: Connection;
   readonly #mayWrite: boolean;
-  readonly #statements = new Map<string, StatementSyncInstance>();
+  readonly #statements = new Map<string, Statement>();
   #isWriting = false;
 
   private constructor(path: string, connection: Connection, mayWrite: boolean) {
@@ -84,35 +85,61 @@ export class Database {
     });
   }
 
-  /** Every row of a query. It has to say its order. */
-  all(sql: string, ...values: SqlValue[]): SqlRow[] {
-    return this.#calling("reading", () => this.#statement(sql).all(...values) as SqlRow[]);
+  /**
+   * Every row of a query, which has to state its order. `Row` has a field for each of its columns; those whose
+   * names begin with `is` are booleans.
+   */
+  all<Row extends object>(sql: string, ...values: SqlInput[]): Row[] {
+    return this.#calling("reading", () => {
+      const statement = this.#statement(sql);
+      const rows = statement.prepared.all(...values.map(toSql)) as Fields[];
+      for (const row of rows) toBooleans(statement, row);
+      return rows as Row[];
+    });
   }
 
   /** The first row of a query. */
-  get(sql: string, ...values: SqlValue[]): SqlRow | undefined {
-    return this.#calling(
-      "reading",
-      () => this.#statement(sql).get(...values) as SqlRow | undefined,
-    );
+  get<Row extends object>(sql: string, ...values: SqlInput[]): Row | undefined {
+    return this.#calling("reading", () => {
+      const statement = this.#statement(sql);
+      const row = statement.prepared.get(...values.map(toSql)) as Fields | undefined;
+      if (row !== undefined) toBooleans(statement, row);
+      return row as Row | undefined;
+    });
+  }
+
+  /** The first column of every row. */
+  column<Value extends SqlValue = number>(sql: string, ...values: SqlInput[]): Value[] {
+    return this.all(sql, ...values).map((row) => Object.values(row)[0] as Value);
+  }
+
+  /** The first column of the first row; undefined where it is null, or there is no row. */
+  value<Value extends Exclude<SqlValue, null> = number>(
+    sql: string,
+    ...values: SqlInput[]
+  ): Value | undefined {
+    const row = this.get(sql, ...values);
+    return row && ((Object.values(row)[0] as Value | null) ?? undefined);
+  }
+
+  /** Whether a query has any row. */
+  has(sql: string, ...values: SqlInput[]): boolean {
+    return this.get(sql, ...values) !== undefined;
   }
 
   /** Changes rows, within `write`. */
-  run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly rowid: number } {
+  run(sql: string, ...values: SqlInput[]): { readonly changes: number; readonly rowid: number } {
     if (!this.#isWriting) throw new Error("a change outside of a transaction");
     return this.#calling("writing", () => {
-      const { changes, lastInsertRowid } = this.#statement(sql).run(...values);
+      const { changes, lastInsertRowid } = this.#statement(sql).prepared.run(...values.map(toSql));
       return { changes, rowid: Number(lastInsertRowid) };
     });
   }
 
-  /** Changes one row, within `write`, and returns what the statement says of it. */
-  change(sql: string, ...values: SqlValue[]): SqlRow {
+  /** Changes one row, within `write`, and returns what the statement returns of it. */
+  change<Row extends object>(sql: string, ...values: SqlInput[]): Row {
     if (!this.#isWriting) throw new Error("a change outside of a transaction");
-    const row = this.#calling(
-      "writing",
-      () => this.#statement(sql).get(...values) as SqlRow | undefined,
-    );
+    const row = this.get<Row>(sql, ...values);
     if (row === undefined) throw new Error("a change of a row that is missing");
     return row;
   }
@@ -190,10 +217,10 @@ export class Database {
     }
   }
 
-  #statement(sql: string): StatementSyncInstance {
+  #statement(sql: string): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
-    const statement = this.#connection.prepare(sql);
+    const statement = { prepared: this.#connection.prepare(sql), booleans: undefined };
     this.#statements.set(sql, statement);
     return statement;
   }
@@ -205,6 +232,33 @@ export class Database {
       throw toStorageError(error, this.path, doing);
     }
   }
+}
+
+/** A part of a store that reads and changes some of its tables; it changes them within a transaction. */
+export abstract class Rows {
+  protected readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+}
+
+type Fields = Record<string, SqlValue | boolean>;
+
+interface Statement {
+  readonly prepared: StatementSyncInstance;
+  /** The columns that are booleans; known since the first row. */
+  booleans: readonly string[] | undefined;
+}
+
+function toBooleans(statement: Statement, row: Fields): void {
+  statement.booleans ??= Object.keys(row).filter((name) => /^is[A-Z]/.test(name));
+  for (const name of statement.booleans) row[name] = row[name] === 1;
+}
+
+function toSql(value: SqlInput): SqlValue {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  return value ?? null;
 }
 
 /**
@@ -249,8 +303,9 @@ function requireWritable(path: string): void {
 }
 
 function requireSafeSqlite(connection: Connection): void {
-  const row = connection.prepare("select sqlite_version() as version").get() as SqlRow;
-  const version = String(row["version"]);
+  const { version } = connection.prepare("select sqlite_version() as version").get() as {
+    readonly version: string;
+  };
   const parts = version.split(".").map(Number);
   const at = OLDEST_SQLITE.findIndex((part, index) => part !== parts[index]);
   const isOld = at !== -1 && (parts[at] ?? 0) < (OLDEST_SQLITE[at] ?? 0);

@@ -1,8 +1,8 @@
 import type { HeadShows } from "../protocol/asks/history.ts";
 import type { ChainPlace } from "../wire/places.ts";
-import { branchPath, findBranch, findPath } from "./branches.ts";
+import { branchPath, findPath, tipAt, type Tip } from "./branches.ts";
+import { AGENT } from "./columns.ts";
 import type { Database } from "./database.ts";
-import { idText } from "./ids.ts";
 
 /** Beside each branch of an author: all of them together, without an order. */
 const ALL_BRANCHES = -1;
@@ -15,7 +15,7 @@ const BRANCHES_WITH =
 const STAIR = "a = ? and branch = ? and of = ? and of_branch = ? and kind = ?";
 
 /** A line that has just got its branch. */
-export interface LineLinked {
+interface LineLinked {
   readonly n: number;
   readonly a: number;
   readonly seq: number;
@@ -24,6 +24,13 @@ export interface LineLinked {
   readonly isNaming: boolean;
   /** Something may have named it before it was linked. */
   readonly isAwaited: boolean;
+}
+
+interface HeadRow extends Tip {
+  readonly of: number;
+  readonly of_branch: number;
+  readonly takenIn: number;
+  readonly read: number;
 }
 
 /**
@@ -35,25 +42,25 @@ export function linkHeads(
   { n, a, seq, id, isNaming, isAwaited }: LineLinked,
 ): void {
   const heads =
-    "select beat.a as a, beat.branch as branch, beat.seq as seq, line.a as of, line.branch as of_branch, of_seq, read " +
+    "select beat.a as a, beat.branch as branch, beat.seq as seq, line.a as of, line.branch as of_branch, of_seq as takenIn, read " +
     "from names join lines as beat using (n) join agents on agents.name = names.of " +
     "join lines as line on line.a = agents.a and line.seq = of_seq and line.id = of_id " +
     "where read is not null and beat.type = 'heartbeat' and beat.branch is not null and line.branch is not null ";
   const named =
     "and names.of = (select name from agents where a = ?) and names.of_seq = ? and names.of_id = ?";
+  const own = `${heads} and names.n = ? order by names.rowid`;
+  const before = `${heads} ${named} order by names.rowid`;
   const rows = [
-    ...(isNaming ? database.all(`${heads} and names.n = ? order by names.rowid`, n) : []),
-    ...(isAwaited ? database.all(`${heads} ${named} order by names.rowid`, a, seq, id) : []),
+    ...(isNaming ? database.all<HeadRow>(own, n) : []),
+    ...(isAwaited ? database.all<HeadRow>(before, a, seq, id) : []),
   ];
   for (const row of rows) {
-    const [by, branch, of, ofBranch] = [row["a"], row["branch"], row["of"], row["of_branch"]].map(
-      Number,
-    ) as [number, number, number, number];
-    const upTo = { taken_in: Number(row["of_seq"]), read: Number(row["read"]) };
+    const upTo = { taken_in: row.takenIn, read: row.read };
     for (const kind of ["taken_in", "read"] as const) {
       if (upTo[kind] === 0) continue;
-      raise(database, [by, branch, of, ofBranch, KINDS[kind]], upTo[kind], Number(row["seq"]));
-      raise(database, [by, ALL_BRANCHES, of, ofBranch, KINDS[kind]], upTo[kind], 0);
+      const pair = [row.of, row.of_branch, KINDS[kind]] as const;
+      raise(database, [row.a, row.branch, ...pair], upTo[kind], row.seq);
+      raise(database, [row.a, ALL_BRANCHES, ...pair], upTo[kind], 0);
     }
   }
 }
@@ -62,24 +69,13 @@ type Stair = readonly [a: number, branch: number, of: number, ofBranch: number, 
 
 /** Higher numbers are reached later: a step that an earlier line takes at once is none. */
 function raise(database: Database, stair: Stair, upTo: number, seq: number): void {
-  const above = database.get(
-    `select seq from heads where ${STAIR} and up_to >= ? order by up_to limit 1`,
-    ...stair,
-    upTo,
-  );
-  if (above !== undefined && Number(above["seq"]) <= seq) return;
+  const above = `select seq from heads where ${STAIR} and up_to >= ? order by up_to limit 1`;
+  if ((database.value(above, ...stair, upTo) ?? Infinity) <= seq) return;
+  const below = `select up_to, seq from heads where ${STAIR} and up_to <= ? order by up_to desc limit 1`;
   for (;;) {
-    const below = database.get(
-      `select up_to, seq from heads where ${STAIR} and up_to <= ? order by up_to desc limit 1`,
-      ...stair,
-      upTo,
-    );
-    if (below === undefined || Number(below["seq"]) < seq) break;
-    database.run(
-      `delete from heads where ${STAIR} and up_to = ?`,
-      ...stair,
-      Number(below["up_to"]),
-    );
+    const row = database.get<{ up_to: number; seq: number }>(below, ...stair, upTo);
+    if (row === undefined || row.seq < seq) break;
+    database.run(`delete from heads where ${STAIR} and up_to = ?`, ...stair, row.up_to);
   }
   database.run(
     "insert into heads (a, branch, of, of_branch, kind, up_to, seq) values (?, ?, ?, ?, ?, ?, ?)",
@@ -103,13 +99,9 @@ export function findHead(
   }
   if (first === undefined) return undefined;
   const [branch, seq] = first;
-  const sql =
-    "select id from lines where a = (select a from agents where name = ?) and seq = ? and branch = ?";
-  return {
-    author: tip.author,
-    seq,
-    id: idText(database.get(sql, tip.author, seq, branch)?.["id"]),
-  };
+  const sql = `select lower(hex(id)) from lines where a = ${AGENT} and seq = ? and branch = ?`;
+  const id = database.value<string>(sql, tip.author, seq, branch);
+  return id === undefined ? undefined : { author: tip.author, seq, id };
 }
 
 /** Whether a beat on any branch of an author has taken in, or has read, a line. */
@@ -129,18 +121,16 @@ function findStep(
   line: ChainPlace,
   shows: HeadShows,
 ): number | undefined {
-  const ofBranch = findBranch(database, line);
-  const of = database.get("select a from agents where name = ?", line.author)?.["a"];
-  if (ofBranch === undefined || of === undefined) return undefined;
+  const of = tipAt(database, line);
+  if (of === undefined) return undefined;
   const step =
-    "select seq from heads where a = (select a from agents where name = ?) and branch = ? and of = ? " +
+    `select seq from heads where a = ${AGENT} and branch = ? and of = ? ` +
     "and of_branch = containing.branch and kind = ? and up_to >= ? order by up_to limit 1";
-  const row = database.get(
-    `${BRANCHES_WITH} select min((${step})) as seq from containing`,
-    ...[ofBranch, of, ofBranch, line.seq],
-    ...[author, branch, of, KINDS[shows], line.seq],
+  return database.value(
+    `${BRANCHES_WITH} select min((${step})) from containing`,
+    ...[of.branch, of.a, of.branch, line.seq],
+    ...[author, branch, of.a, KINDS[shows], line.seq],
   );
-  return row === undefined || row["seq"] === null ? undefined : Number(row["seq"]);
 }
 
 /** The largest number of a linked line's branch that any beat of an author has taken in, or has read; 0: none. */
@@ -151,19 +141,14 @@ export function findStated(
   shows: HeadShows,
 ): number {
   const path = findPath(database, line);
-  const stated = database.all(
-    "select of, of_branch, max(up_to) as up_to from heads where a = (select a from agents where name = ?) and branch = ? " +
-      "and of = (select a from agents where name = ?) and kind = ? group by of_branch order by of_branch",
+  const stated = database.all<Tip>(
+    `select of as a, of_branch as branch, max(up_to) as seq from heads where a = ${AGENT} and branch = ? ` +
+      `and of = ${AGENT} and kind = ? group by of_branch order by of_branch`,
     ...[author, ALL_BRANCHES, line.author, KINDS[shows]],
   );
-  const shared = stated.map((row) => {
-    const seq = Number(row["up_to"]);
-    const own = branchPath(database, {
-      a: Number(row["of"]),
-      branch: Number(row["of_branch"]),
-      seq,
-    });
-    return Math.max(0, ...[...own].map(([branch, to]) => Math.min(to, path.get(branch) ?? 0)));
+  const shared = stated.map((tip) => {
+    const own = [...branchPath(database, tip)];
+    return Math.max(0, ...own.map(([branch, to]) => Math.min(to, path.get(branch) ?? 0)));
   });
   return Math.max(0, ...shared);
 }

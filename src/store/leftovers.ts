@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import { Rows } from "./database.ts";
 
 /** A carrier in which lines were passed over that a later line or key may prove. */
 export interface Leftover {
@@ -8,32 +8,20 @@ export interface Leftover {
   readonly reason: string;
 }
 
-/** Where lines were left that found no room. Spec 1.9. */
-export class Leftovers {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  /** One that is there keeps its reason. */
+/** Carriers with lines that found no room. Spec 1.9. */
+export class Leftovers extends Rows {
+  /** A leftover that is known keeps its reason. */
   add({ carrier, author, reason }: Leftover): void {
     const sql = "insert or ignore into leftovers (carrier, author, reason) values (?, ?, ?)";
-    this.#database.run(sql, carrier, author, reason);
+    this.database.run(sql, carrier, author, reason);
   }
 
   setReason(carrier: string, author: string, reason: string): void {
     const sql = "update leftovers set reason = ? where carrier = ? and author = ?";
-    this.#database.run(sql, reason, carrier, author);
+    this.database.run(sql, reason, carrier, author);
   }
 
   all(): Leftover[] {
-    return this.#database
-      .all("select carrier, author, reason from leftovers order by carrier, author")
-      .map((row) => ({
-        carrier: String(row["carrier"]),
-        author: String(row["author"]),
-        reason: String(row["reason"]),
-      }));
+    return this.database.all("select * from leftovers order by carrier, author");
   }
 }

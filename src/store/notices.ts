@@ -1,6 +1,6 @@
 import { sha256Hex } from "../wire/canonical.ts";
 import { HOUR_MS } from "../wire/durations.ts";
-import type { Database, SqlRow } from "./database.ts";
+import { Rows } from "./database.ts";
 
 /** What a notice is about. Spec 3.12. */
 export type NoticeKind =
@@ -58,18 +58,12 @@ const ID_DIGITS = 12;
  * What the agent was told. Matters are kept for good, so that nothing is told twice. Changes belong into a
  * transaction. Spec 3.12.
  */
-export class NoticeRows {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class NoticeRows extends Rows {
   /** False: it was told before, or is left out because its peer's hour is full. */
   add(matter: Matter, nowMs: number): boolean {
     const { kind, about, peer } = matter;
     const sql = "select 1 from notices where kind = ? and about = ?";
-    if (this.#database.get(sql, kind, about) !== undefined) return false;
+    if (this.database.has(sql, kind, about)) return false;
     const count = peer === undefined ? 0 : this.#countHour(peer, nowMs);
     if (count < MAX_PER_HOUR || peer === undefined) this.#insert(matter, nowMs);
     else if (count === MAX_PER_HOUR) this.#insert(moreNotices(peer, nowMs), nowMs);
@@ -83,41 +77,38 @@ export class NoticeRows {
 
   /** Notices behind a number, in order. */
   after(m: number, limit: number): HeldNotice[] {
-    const sql = "select * from notices where m > ? order by m limit ?";
-    return this.#database.all(sql, m, limit).map(heldNotice);
+    return this.#list("where m > ? order by m limit ?", m, limit);
   }
 
   /** The newest ones, oldest first. */
   newest(limit: number, isUnreadOnly: boolean): HeldNotice[] {
     const which = isUnreadOnly ? "where unread = 1 " : "";
-    const sql = `select * from notices ${which}order by m desc limit ?`;
-    return this.#database.all(sql, limit).map(heldNotice).toReversed();
+    return this.#list(`${which}order by m desc limit ?`, limit).toReversed();
   }
 
   /** Number of the first one with that id. */
   numberOf(id: string): number | undefined {
-    return this.#number("select min(m) as m from notices where id = ?", id);
+    return this.database.value("select min(m) from notices where id = ?", id);
   }
 
   oldestUnread(): number | undefined {
-    return this.#number("select min(m) as m from notices where unread = 1");
+    return this.database.value("select min(m) from notices where unread = 1");
   }
 
   /** Number of the one that was told last; 0 when none was. */
   last(): number {
-    return this.#number("select max(m) as m from notices") ?? 0;
+    return this.database.value("select max(m) from notices") ?? 0;
   }
 
   countUnread(): number {
-    const sql = "select count(*) as count from notices where unread = 1";
-    return Number(this.#database.get(sql)?.["count"]);
+    return this.database.value("select count(*) from notices where unread = 1") ?? 0;
   }
 
   /** Returns how many of them were unread. */
   markRead(ids: readonly string[] | "all"): number {
     const sql = "update notices set unread = null where unread = 1";
-    if (ids === "all") return this.#database.run(sql).changes;
-    return ids.reduce((sum, id) => sum + this.#database.run(`${sql} and id = ?`, id).changes, 0);
+    if (ids === "all") return this.database.run(sql).changes;
+    return ids.reduce((sum, id) => sum + this.database.run(`${sql} and id = ?`, id).changes, 0);
   }
 
   /** Looks at an ask again then; one that is watched already is not put off. */
@@ -125,50 +116,49 @@ export class NoticeRows {
     const sql =
       "insert into watched (n, party, closer, due) values (?, ?, ?, ?) " +
       "on conflict do update set due = min(due, excluded.due)";
-    this.#database.run(sql, n, party, closer, Math.ceil(dueMs));
+    this.database.run(sql, n, party, closer, Math.ceil(dueMs));
   }
 
   /** Puts off a watched ask until then; without a time it is not looked at again. */
   putOff({ n, party }: Watched, dueMs: number | undefined): void {
     if (dueMs === undefined)
-      this.#database.run("delete from watched where n = ? and party = ?", n, party);
+      this.database.run("delete from watched where n = ? and party = ?", n, party);
     else {
       const sql = "update watched set due = ? where n = ? and party = ?";
-      this.#database.run(sql, Math.ceil(dueMs), n, party);
+      this.database.run(sql, Math.ceil(dueMs), n, party);
     }
   }
 
   /** Makes all that an agent has to close due at once. */
   hasten(closer: string): void {
-    this.#database.run("update watched set due = 0 where closer = ?", closer);
+    this.database.run("update watched set due = 0 where closer = ?", closer);
   }
 
   /** Watched asks that are due, the earliest first. */
   due(nowMs: number, limit: number): Watched[] {
-    const sql = "select * from watched where due <= ? order by due, n, party limit ?";
-    return this.#database.all(sql, nowMs, limit).map((row) => ({
-      n: Number(row["n"]),
-      party: String(row["party"]),
-      closer: String(row["closer"]),
-    }));
+    const sql =
+      "select n, party, closer from watched where due <= ? order by due, n, party limit ?";
+    return this.database.all(sql, nowMs, limit);
   }
 
   #countHour(peer: string, nowMs: number): number {
-    const sql = "select count(*) as count from notices where peer = ? and at > ? and at <= ?";
-    return Number(this.#database.get(sql, peer, nowMs - HOUR_MS, nowMs)?.["count"]);
+    const sql = "select count(*) from notices where peer = ? and at > ? and at <= ?";
+    return this.database.value(sql, peer, nowMs - HOUR_MS, nowMs) ?? 0;
   }
 
   #insert({ kind, about, text, peer }: Matter, nowMs: number): void {
     const id = `n-${sha256Hex(Buffer.from(`${kind} ${about}`, "utf8")).slice(0, ID_DIGITS)}`;
-    this.#database.run(
+    this.database.run(
       "insert or ignore into notices (kind, about, id, at, peer, text, unread) values (?, ?, ?, ?, ?, ?, 1)",
-      ...[kind, about, id, nowMs, peer ?? null, text],
+      ...[kind, about, id, nowMs, peer, text],
     );
   }
 
-  #number(sql: string, ...values: string[]): number | undefined {
-    const m = this.#database.get(sql, ...values)?.["m"] ?? null;
-    return m === null ? undefined : Number(m);
+  #list(which: string, ...values: number[]): HeldNotice[] {
+    const sql = `select m, at, id, kind, about, text, unread is null as isRead from notices ${which}`;
+    return this.database
+      .all<Omit<HeldNotice, "at"> & { at: number }>(sql, ...values)
+      .map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
   }
 }
 
@@ -180,17 +170,5 @@ function moreNotices(peer: string, nowMs: number): Matter {
       `There were more than ${MAX_PER_HOUR} notices about ${peer} within the hour, so further ones are left out: ` +
       "deaddrop proposals and deaddrop sent show what became of everything.",
     peer,
-  };
-}
-
-function heldNotice(row: SqlRow): HeldNotice {
-  return {
-    m: Number(row["m"]),
-    at: new Date(Number(row["at"])).toISOString(),
-    id: String(row["id"]),
-    kind: row["kind"] as NoticeKind,
-    about: String(row["about"]),
-    text: String(row["text"]),
-    isRead: row["unread"] === null,
   };
 }

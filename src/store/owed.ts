@@ -8,9 +8,9 @@ import {
   type ObligationKind,
 } from "../protocol/asks/obligation.ts";
 import { isChained, type Naming, type Place } from "../wire/places.ts";
-import type { Database, SqlValue } from "./database.ts";
+import { AGENT, idBytes, idStart, IS_AT, PLACE, placeInputs, THREAD } from "./columns.ts";
+import { Rows, type SqlInput } from "./database.ts";
 import { REPLY } from "./history.ts";
-import { idBytes, idStart, idText } from "./ids.ts";
 
 /** A line that somebody owes an answer to. */
 export interface OwedAnswer {
@@ -22,7 +22,7 @@ export interface OwedAnswer {
   readonly sinceMs: number;
   readonly dueMs: number;
   /** Of an ask that our agent has to close: since when who owes the answer has read it and has time. */
-  readonly readMs: number | undefined;
+  readonly readMs: number | null;
 }
 
 type Facts = Omit<ObligationFacts, "receivedMs"> & { readonly self: string };
@@ -43,13 +43,7 @@ const MOST_COUNTED = 4_096;
  * What our agent owes others and they owe it, emptied by answers in whatever order lines come. Changes belong
  * into a transaction. Spec 3.3.
  */
-export class OwedRows {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class OwedRows extends Rows {
   /** Of a line that is linked since, or was taken in and is in no chain. */
   take(history: History, place: Place, facts: Facts): void {
     const line = history.linked(place) ?? history.loose(place);
@@ -77,9 +71,9 @@ export class OwedRows {
       `with recursive others (name) as (${least} union all select (${least} and ${other} > others.name) ` +
       "from others where name is not null) select name from others where name is not null";
     const where = `${side === "by us" ? BY_US : TO_US} and owed.${other} = ?`;
-    return this.#database
-      .all(others, self)
-      .flatMap(({ name = null }) => this.#list(where, [self, name], each))
+    return this.database
+      .column<string | number>(others, self)
+      .flatMap((name) => this.#list(where, [self, name], each))
       .toSorted((one, two) => one.n - two.n);
   }
 
@@ -92,8 +86,7 @@ export class OwedRows {
     const sql =
       'select count(*) as "all", coalesce(sum(due <= ?2), 0) as late from (select due from owed join lines using (n) ' +
       `where ${side === "by us" ? BY_US : TO_US} limit ${MOST_COUNTED})`;
-    const row = this.#database.get(sql, self, nowMs);
-    return { all: Number(row?.["all"]), late: Number(row?.["late"]) };
+    return this.database.get(sql, self, nowMs) ?? { all: 0, late: 0 };
   }
 
   /** What is owed of one line that was taken in, between us and others. */
@@ -103,7 +96,7 @@ export class OwedRows {
 
   /** What is owed in a thread, between us and others. */
   inThread(thread: string): readonly OwedAnswer[] {
-    const where = `owed.t = (select t from threads where name = ?) and ${IS_ASKED}`;
+    const where = `owed.t = ${THREAD} and ${IS_ASKED}`;
     return this.#list(where, [thread], MOST_LISTED);
   }
 
@@ -115,17 +108,15 @@ export class OwedRows {
 
   /** How much one agent owes to another. */
   count(by: string, to: string): number {
-    const sql =
-      "select count(*) as count from owed join lines using (n) where by = ? " +
-      `and owed.a = (select a from agents where name = ?) and ${IS_ASKED}`;
-    return Number(this.#database.get(sql, by, to)?.["count"]);
+    const sql = `select count(*) from owed join lines using (n) where by = ? and owed.a = ${AGENT} and ${IS_ASKED}`;
+    return this.database.value(sql, by, to) ?? 0;
   }
 
   /** One that is no member any more owes nothing, and is owed nothing. */
   forgive(handle: string): void {
     const sql =
       "delete from owed where by = ? or exists (select 1 from lines join agents using (a) where lines.n = owed.n and name = ?)";
-    this.#database.run(sql, handle, handle);
+    this.database.run(sql, handle, handle);
   }
 
   #fill(history: History, line: HistoryLine, receipt: Receipt, facts: Facts): void {
@@ -135,7 +126,7 @@ export class OwedRows {
     const ours = by.filter((handle) => [handle, line.place.author].includes(facts.self));
     for (const handle of ours) {
       if (this.#isAnswered(history, line, receipt, kind, handle)) continue;
-      this.#database.run(
+      this.database.run(
         "insert or ignore into owed (n, by, a, t, kind, due) select n, ?, a, t, ?, ? from lines where n = ?",
         ...[handle, kind, Math.round(dueMs(handle)), receipt.n],
       );
@@ -164,31 +155,29 @@ export class OwedRows {
     const types = kind === "message" ? "and type in ('ack', 'proposal')" : "";
     const sql =
       `select n from lines where t = (select t from lines where n = ?) and ${REPLY} ${types} ` +
-      "and a = (select a from agents where name = ?) and received >= ? and (branch is not null or seq is null) limit 1";
-    return this.#database.get(sql, n, by, atMs) !== undefined;
+      `and a = ${AGENT} and received >= ? and (branch is not null or seq is null) limit 1`;
+    return this.database.has(sql, n, by, atMs);
   }
 
   #empty(history: History, line: HistoryLine, { n, atMs }: Receipt): void {
     const { places, ids, inThread, ends } = answeringOf(line);
     const by = line.place.author;
-    for (const { author, seq, id } of places) {
-      const sql =
-        "delete from owed where by = ? and n = (select n from lines where id_start = ? and id = ? and seq is ? " +
-        "and a = (select a from agents where name = ?))";
-      this.#database.run(sql, by, idStart(id), idBytes(id), seq, author);
+    for (const answered of places) {
+      const sql = `delete from owed where by = ? and n = (select n from lines where ${IS_AT})`;
+      this.database.run(sql, by, ...placeInputs(answered));
     }
     for (const id of ids) {
       const sql =
         "delete from owed where by = ? and t = (select t from lines where n = ?) " +
         "and n in (select n from lines where id_start = ? and id = ?)";
-      this.#database.run(sql, by, n, idStart(id), idBytes(id));
+      this.database.run(sql, by, n, idStart(id), idBytes(id));
     }
     if (inThread.length > 0) {
       const sql =
         "delete from owed where by = ? and t = (select t from lines where n = ?) " +
         "and kind in (select value from json_each(?)) " +
         "and exists (select 1 from lines where lines.n = owed.n and received <= ?)";
-      this.#database.run(sql, by, n, JSON.stringify(inThread), atMs);
+      this.database.run(sql, by, n, JSON.stringify(inThread), atMs);
     }
     if (ends !== undefined) this.#end(history, line, ends.place, ends.by);
   }
@@ -204,27 +193,18 @@ export class OwedRows {
     const isForOne = ask?.is === "request" && !ask.isVoid;
     if (isForOne && of === undefined && ask.parties?.length !== 1) return;
     const sql = "delete from owed where n = ? and by = coalesce(?, by)";
-    this.#database.run(sql, ended.n, isForOne ? (of ?? null) : null);
+    this.database.run(sql, ended.n, isForOne ? of : null);
   }
 
-  #list(where: string, values: readonly SqlValue[], limit: number): readonly OwedAnswer[] {
+  #list(where: string, values: readonly SqlInput[], limit: number): readonly OwedAnswer[] {
     const sql =
-      "select owed.n as n, by, owed.kind as kind, due, seq, id, received, name, since from owed join lines using (n) " +
-      "join agents on agents.a = owed.a left join asks on asks.n = owed.n and asks.party in ('', by) " +
+      `select owed.n as n, ${PLACE}, by, owed.kind as kind, received as sinceMs, due as dueMs, since as readMs ` +
+      "from owed join lines using (n) join agents on agents.a = owed.a " +
+      "left join asks on asks.n = owed.n and asks.party in ('', by) " +
       "left join reading on reading.ask = asks.ask and reading.party = by " +
       `where ${where} order by owed.n, by limit ?`;
-    return this.#database.all(sql, ...values, limit).map((row) => ({
-      n: Number(row["n"]),
-      place: {
-        author: String(row["name"]),
-        seq: row["seq"] === null ? null : Number(row["seq"]),
-        id: idText(row["id"]),
-      },
-      by: String(row["by"]),
-      kind: row["kind"] as ObligationKind,
-      sinceMs: Number(row["received"]),
-      dueMs: Number(row["due"]),
-      readMs: row["since"] === null ? undefined : Number(row["since"]),
-    }));
+    return this.database
+      .all<Omit<OwedAnswer, "place"> & Place>(sql, ...values, limit)
+      .map(({ author, seq, id, ...owed }) => ({ ...owed, place: { author, seq, id } }));
   }
 }

@@ -28,9 +28,9 @@ const ENDS = [
 /** Receipts are never in the future. True: some were. */
 export function setBack(database: Database, nowMs: number): boolean {
   const latest =
-    "select max(received) as latest from (select received from lives union all " +
+    "select max(received) from (select received from lives union all " +
     `select received from (select received from lines order by n desc limit ${MOST_LOOKED_AT}))`;
-  if (Number(database.get(latest)?.["latest"] ?? 0) <= nowMs + TOLERANCE_MS) return false;
+  if ((database.value(latest) ?? 0) <= nowMs + TOLERANCE_MS) return false;
   database.write(() => {
     for (const [table, column, which] of ENDS)
       database.run(

@@ -2,38 +2,37 @@ import { StorageError } from "../storage/disk/disk.ts";
 import { namingBy, type ChainPlace, type NamedPlace, type Place } from "../wire/places.ts";
 import { MINUTE_MS } from "../wire/durations.ts";
 import { parseObject } from "../wire/json/json.ts";
-import type { OpenAsk } from "../protocol/asks/closing.ts";
 import type { History } from "../protocol/asks/history.ts";
-import {
-  AskRows,
-  readAskParts,
-  readAsksNamed,
-  readChangedAsks,
-  readNewestAsks,
-  readOpenAsks,
-  type AskPart,
-} from "./asks.ts";
+import { AskRows } from "./asks.ts";
 import { AuditRows } from "./audit.ts";
 import { ClaimRows } from "./claims.ts";
 import { TierRows } from "./tiers.ts";
-import { KeyChangeRows } from "./key-changes.ts";
 import { DecisionRows } from "./decisions.ts";
 import { EscalationRows } from "./escalations.ts";
 import { StoreHistory } from "./history.ts";
 import { Beats, noteLacks } from "./beats.ts";
-import { idBytes, idStart, idText, START_DIGITS } from "./ids.ts";
+import {
+  AGENT,
+  idBytes,
+  idStart,
+  idStartRange,
+  IS_AT,
+  optionalId,
+  PLACE,
+  placeInputs,
+  THREAD,
+} from "./columns.ts";
 import { Chains, type ChainEnd } from "./chains.ts";
-import { NamedKeys } from "./keys.ts";
-import { Extras } from "./extras.ts";
+import { KeyChangeRows, NamedKeys } from "./keys.ts";
 import { Leftovers } from "./leftovers.ts";
 import { Mail } from "./mail.ts";
-import { Database, type SqlRow, type SqlValue } from "./database.ts";
+import { Database, Rows } from "./database.ts";
 import { linkHeads } from "./heads.ts";
 import type { Tip } from "./branches.ts";
 import { NoticeRows } from "./notices.ts";
 import { OwedRows } from "./owed.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
-import { Sends } from "./sends.ts";
+import { Extras, Sends } from "./sends.ts";
 import { Tally } from "./tally.ts";
 import { setBack } from "./set-back.ts";
 import { ToldRows } from "./told.ts";
@@ -83,7 +82,7 @@ export interface HeldLine extends Omit<NewLine, "words" | "names" | "end"> {
 }
 
 /** What became of a line that was to be held. */
-export interface Held {
+interface Held {
   readonly n: number;
   /** False: it was held already. */
   readonly isNew: boolean;
@@ -91,7 +90,7 @@ export interface Held {
   readonly linked: readonly number[];
 }
 
-export interface ThreadRow {
+interface ThreadRow {
   readonly thread: string;
   readonly lines: number;
   readonly unread: number;
@@ -105,44 +104,12 @@ export interface Page {
   readonly limit: number;
 }
 
-/** What a transaction may change. */
-export interface StoreWriter {
-  /**
-   * Holds a line. One that is held already keeps the `n` that it has. Of the beats of an author that are in
-   * no chain only the one that is dated latest is kept.
-   */
-  hold(line: NewLine): Held;
-  /** Says of a line why it is no mail. */
-  setVerdict(n: number, verdict: string): void;
-  /** Makes lines mail, as the next ones in the order of delivery. None of them is mail yet. */
-  deliver(...ns: readonly number[]): void;
-  /** A copy of a line has shown that it is for our agent: it is judged again. */
-  setOurs(n: number): void;
-  /** A copy whose signature is valid takes the place of one whose signature is not. */
-  verify(n: number, copy: Pick<NewLine, "bytes" | "keyId">): void;
-  /** Marks lines as read; returns how many of them were unread. */
-  markRead(ns: readonly number[]): number;
-  /**
-   * Judges closes of asks that lines since have changed, at most `limit`. Returns whether none is left. `wireId`
-   * is this wire's.
-   */
-  judgeAsks(wireId: string, limit: number): boolean;
-  /** A line in no chain that names no party is for this agent, so it is asked. */
-  addParty(n: number, agent: string): void;
-  /**
-   * A live beat, received now, says neither busy nor paused; `whole` is the last line that is followed of its
-   * author, `closer` the agent that asks.
-   */
-  addReady(closer: string, whole: ChainPlace, nowMs: number): void;
-  setCursor(carrier: string, value: string): void;
-  dropCursor(carrier: string): void;
-  /** Any other state of which there is one: a snapshot, a generation. */
-  setMeta(name: string, value: string): void;
-}
-
 const SELECT =
-  "select lines.*, agents.name as author, threads.name as thread from lines " +
-  "join agents using (a) join threads using (t)";
+  `select n, ${PLACE}, ${optionalId("lines.prev")} as prev, branch, threads.name as thread, type, sent as sentMs, ` +
+  "received as receivedMs, live as isLive, ours as isOurs, urgent as isUrgent, key as keyId, " +
+  "verified as isVerified, verdict, delivered, lines.unread as isUnread, aside, bytes " +
+  "from lines join agents using (a) join threads using (t)";
+const THREADS = "select name as thread, lines, unread, last from threads where";
 const HEARTBEAT = "heartbeat";
 /** Lines behind one that is dated ahead, that are looked at. */
 const MOST_FOLLOWERS = 64;
@@ -152,7 +119,8 @@ const DATED_AHEAD_MS = 5 * MINUTE_MS;
  * Every line that one agent holds of one wire, and all that it privately knows besides its keys and
  * settings. Reads see what is committed. Returned lines are copies.
  */
-export class Store {
+export class Store extends Rows {
+  readonly asks: AskRows;
   readonly chains: Chains;
   readonly namedKeys: NamedKeys;
   readonly leftovers: Leftovers;
@@ -169,12 +137,12 @@ export class Store {
   readonly tiers: TierRows;
   readonly told: ToldRows;
   readonly notices: NoticeRows;
-  readonly #database: Database;
   readonly #writer: StoreWriter;
 
   /** Over an open database; makes its tables when it has none. */
   constructor(database: Database) {
-    this.#database = database;
+    super(database);
+    this.asks = new AskRows(database);
     this.chains = new Chains(database);
     this.namedKeys = new NamedKeys(database);
     this.leftovers = new Leftovers(database);
@@ -191,7 +159,7 @@ export class Store {
     this.tiers = new TierRows(database);
     this.told = new ToldRows(database);
     this.notices = new NoticeRows(database);
-    this.#writer = new Writer(database);
+    this.#writer = new StoreWriter(database, this);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
   }
@@ -217,12 +185,12 @@ export class Store {
   }
 
   get path(): string {
-    return this.#database.path;
+    return this.database.path;
   }
 
   /** One transaction; nothing else of this agent is changed meanwhile. @throws StorageError */
   write<T>(change: (into: StoreWriter) => T): T {
-    return this.#database.write(() => change(this.#writer));
+    return this.database.write(() => change(this.#writer));
   }
 
   /**
@@ -230,78 +198,40 @@ export class Store {
    * was. `nowMs` is whole. Spec 4.9.
    */
   setBack(nowMs: number): boolean {
-    return setBack(this.#database, nowMs);
+    return setBack(this.database, nowMs);
   }
 
   close(): void {
-    this.#database.close();
+    this.database.close();
   }
 
   /** The lines that outcomes are judged by. `wireId` is this wire's. */
   history(wireId: string): History {
-    return new StoreHistory(this.#database, wireId);
-  }
-
-  /** What an agent has to close, in the order in which it was asked; only of one thread if that is given. */
-  openAsks(closer: string, thread?: string): OpenAsk[] {
-    return readOpenAsks(this.#database, closer, thread);
-  }
-
-  /** Parts of asks of one thread, in the order in which they were asked. */
-  askParts(thread: string, limit: number): AskPart[] {
-    return readAskParts(this.#database, thread, limit);
-  }
-
-  /** Parts of asks by the change of their state; `after` is the `changed` of the page before. */
-  changedAsks({ after, limit }: Page): AskPart[] {
-    return readChangedAsks(this.#database, after, limit);
-  }
-
-  /**
-   * The newest parts of asks of that type, and the newest that are not settled, of each asker some, about `limit`
-   * together; in the order in which they were asked.
-   */
-  newestAsks(type: "proposal" | "request", limit: number): AskPart[] {
-    return readNewestAsks(this.#database, type, limit);
-  }
-
-  /** Parts of asks whose `request_id` or event id begins so, at most `limit`. */
-  asksNamed(prefix: string, limit: number): AskPart[] {
-    return readAsksNamed(this.#database, prefix, limit);
+    return new StoreHistory(this.database, wireId);
   }
 
   /** What the beats of the agent follow from whose store this is. */
   beats(self: string): Beats {
-    return new Beats(this.#database, this.chains, self);
+    return new Beats(this.database, this.chains, self);
   }
 
   line(n: number): HeldLine | undefined {
-    return this.#one(`${SELECT} where n = ?`, n);
+    return this.database.get(`${SELECT} where n = ?`, n);
   }
 
   lineAt(place: Place): HeldLine | undefined {
-    return this.#one(
-      `${SELECT} where id_start = ? and id = ? and seq is ? and agents.name = ?`,
-      idStart(place.id),
-      idBytes(place.id),
-      place.seq,
-      place.author,
-    );
+    return this.database.get(`${SELECT} where ${IS_AT}`, ...placeInputs(place));
   }
 
   /** Each line that an author has signed with a number: more than one where its chain is forked. */
   linesNumbered(author: string, seq: number): HeldLine[] {
-    return this.#many(
-      `${SELECT} where a = (select a from agents where name = ?) and seq = ? order by n`,
-      author,
-      seq,
-    );
+    return this.database.all(`${SELECT} where a = ${AGENT} and seq = ? order by n`, author, seq);
   }
 
   /** Lines of an author's chain behind a number, in the order of their numbers. */
   chain(author: string, { after, limit }: Page): HeldLine[] {
-    return this.#many(
-      `${SELECT} where a = (select a from agents where name = ?) and seq > ? order by seq, n limit ?`,
+    return this.database.all(
+      `${SELECT} where a = ${AGENT} and seq > ? order by seq, n limit ?`,
       author,
       after,
       limit,
@@ -311,13 +241,9 @@ export class Store {
   /** Lines, beats excepted, whose id begins so; in the order of their ids. */
   withIdPrefix(prefix: string, limit: number): HeldLine[] {
     if (!/^[0-9a-f]{1,64}$/.test(prefix)) return [];
-    const start = prefix.slice(0, START_DIGITS);
-    const from = Number.parseInt(start.padEnd(START_DIGITS, "0"), 16);
-    const to = Number.parseInt(start.padEnd(START_DIGITS, "f"), 16);
-    return this.#many(
-      `${SELECT} where id_start between ? and ? and type <> '${HEARTBEAT}' and hex(id) like ? order by id, n limit ?`,
-      from,
-      to,
+    return this.database.all(
+      `${SELECT} where id_start between ? and ? and type <> '${HEARTBEAT}' and hex(id) like ? order by lines.id, n limit ?`,
+      ...idStartRange(prefix),
       `${prefix}%`,
       limit,
     );
@@ -325,7 +251,7 @@ export class Store {
 
   /** All lines in the order in which they were taken in. */
   lines({ after, limit }: Page): HeldLine[] {
-    return this.#many(`${SELECT} where n > ? order by n limit ?`, after, limit);
+    return this.database.all(`${SELECT} where n > ? order by n limit ?`, after, limit);
   }
 
   /**
@@ -338,7 +264,7 @@ export class Store {
     const numbered =
       "select n, row_number() over (partition by a order by n desc) as nth from lines " +
       `where type = 'incident' and ${which === "owed" ? owed : ""} verdict in ('mail', 'passed')`;
-    return this.#many(
+    return this.database.all(
       `${SELECT} where n in (select n from (${numbered}) where nth <= ?) order by n`,
       ofEach,
     );
@@ -346,13 +272,13 @@ export class Store {
 
   /** `n` of the line that was taken in last; 0 when none is held. */
   lastN(): number {
-    return Number(this.#database.get("select coalesce(max(n), 0) as n from lines")?.["n"]);
+    return this.database.value("select max(n) from lines") ?? 0;
   }
 
   /** Lines of a chain that one of these keys may have signed, and that others vouch for alone. */
   unverified(author: string, keyIds: readonly string[], limit: number): HeldLine[] {
-    return this.#many(
-      `${SELECT} where a = (select a from agents where name = ?) and verified = 0 and key in (select value from json_each(?)) order by n limit ?`,
+    return this.database.all(
+      `${SELECT} where a = ${AGENT} and verified = 0 and key in (select value from json_each(?)) order by n limit ?`,
       author,
       JSON.stringify(keyIds),
       limit,
@@ -364,19 +290,19 @@ export class Store {
     const sql =
       "select name from agents where exists (select 1 from lines where lines.a = agents.a and verdict is null " +
       "and branch is null) order by name";
-    return this.#database.all(sql).map((row) => String(row["name"]));
+    return this.database.column<string>(sql);
   }
 
   /** Such lines of one author, in the order in which they were taken in. */
   unjudged(author: string, limit: number): HeldLine[] {
-    const sql = `${SELECT} where a = (select a from agents where name = ?) and verdict is null and branch is null order by n limit ?`;
-    return this.#many(sql, author, limit);
+    const sql = `${SELECT} where a = ${AGENT} and verdict is null and branch is null order by n limit ?`;
+    return this.database.all(sql, author, limit);
   }
 
   /** Lines of an author in no chain, in the order in which they were taken in. */
   loose(author: string, { after, limit }: Page): HeldLine[] {
-    return this.#many(
-      `${SELECT} where a = (select a from agents where name = ?) and seq is null and n > ? order by n limit ?`,
+    return this.database.all(
+      `${SELECT} where a = ${AGENT} and seq is null and n > ? order by n limit ?`,
       author,
       after,
       limit,
@@ -385,24 +311,21 @@ export class Store {
 
   /** `n` of the last line of an author in no chain; 0 when there is none. */
   lastLoose(author: string): number {
-    const sql =
-      "select max(n) as n from lines where a = (select a from agents where name = ?) and seq is null";
-    return Number(this.#database.get(sql, author)?.["n"] ?? 0);
+    const sql = `select max(n) from lines where a = ${AGENT} and seq is null`;
+    return this.database.value(sql, author) ?? 0;
   }
 
   /** When the last line of an author was received; 0 when none was. */
   lastReceivedMs(author: string): number {
-    const sql =
-      "select received from lines where a = (select a from agents where name = ?) and seq is not null order by seq desc limit 1";
-    return Number(this.#database.get(sql, author)?.["received"] ?? 0);
+    const sql = `select received from lines where a = ${AGENT} and seq is not null order by seq desc limit 1`;
+    return this.database.value(sql, author) ?? 0;
   }
 
   /** As the last line of an author's chain states it; undefined without one. */
   lastTimestamp(author: string): string | undefined {
-    const sql =
-      "select bytes from lines where a = (select a from agents where name = ?) and seq is not null order by seq desc limit 1";
-    const bytes = this.#database.get(sql, author)?.["bytes"];
-    const parsed = bytes === undefined ? undefined : parseObject(bytes as Uint8Array);
+    const sql = `select bytes from lines where a = ${AGENT} and seq is not null order by seq desc limit 1`;
+    const bytes = this.database.value<Uint8Array>(sql, author);
+    const parsed = bytes && parseObject(bytes);
     const timestamp = parsed?.ok === true ? parsed.value["timestamp"] : undefined;
     return typeof timestamp === "string" ? timestamp : undefined;
   }
@@ -422,58 +345,55 @@ export class Store {
     { skewMs, withinMs }: { readonly skewMs: number; readonly withinMs: number },
   ): boolean {
     const sql =
-      "select seq, id from lines where a = (select a from agents where name = ?) and aside is null and " +
+      `select ${PLACE} from lines join agents using (a) where a = ${AGENT} and aside is null and ` +
       "(live = 0 or sent <= received + ?) and received <= ? and " +
-      (seq === null ? "seq is null and n > ?" : "seq > ? order by seq") +
+      (seq === null ? "seq is null and n > ?" : "seq > ? order by lines.seq") +
       ` limit ${MOST_FOLLOWERS}`;
     const until = receivedMs + withinMs;
-    const rows = this.#database.all(sql, author, skewMs, until, seq ?? n);
-    if (seq === null) return rows.length > 0;
-    return rows.some((row) => {
-      const follower = { author, seq: Number(row["seq"]), id: idText(row["id"]) };
-      return this.chains.descends(follower, { author, seq, id });
-    });
+    const followers = this.database.all<ChainPlace>(sql, author, skewMs, until, seq ?? n);
+    if (seq === null) return followers.length > 0;
+    return followers.some((follower) => this.chains.descends(follower, { author, seq, id }));
   }
 
   /** `n` of the newest lines of an author's chain that are no beats, the newest first. */
   newestSaid(author: string, limit: number): number[] {
     const sql =
-      "select n from lines where a = (select a from agents where name = ?) and seq is not null " +
+      `select n from lines where a = ${AGENT} and seq is not null ` +
       `and type <> '${HEARTBEAT}' order by seq desc limit ?`;
-    return this.#database.all(sql, author, limit).map((row) => Number(row["n"]));
+    return this.database.column(sql, author, limit);
   }
 
   /** The operator takes what this author has dated ahead, as far as it waits. Within a transaction. */
   acceptDates(author: string): void {
     const sql =
       "insert or ignore into dates_accepted (n) select n from lines " +
-      "where a = (select a from agents where name = ?) and verdict is null and sent > received";
-    this.#database.run(sql, author);
+      `where a = ${AGENT} and verdict is null and sent > received`;
+    this.database.run(sql, author);
   }
 
   isDateAccepted(n: number): boolean {
-    return this.#database.get("select 1 from dates_accepted where n = ?", n) !== undefined;
+    return this.database.has("select 1 from dates_accepted where n = ?", n);
   }
 
   /** The first line of a chain for our agent that has no verdict yet; undefined: none waits. */
   firstUndecided(author: string): HeldLine | undefined {
     const sql =
-      `${SELECT} where a = (select a from agents where name = ?) and ours = 1 and verdict is null ` +
+      `${SELECT} where a = ${AGENT} and ours = 1 and verdict is null ` +
       "and seq is not null order by seq, n limit 1";
-    return this.#one(sql, author);
+    return this.database.get(sql, author);
   }
 
   /** Whether an authentic line of a chain is held, or waits. */
   hasChain(author: string): boolean {
     const sql =
       "select exists (select 1 from lines where a = agents.a and seq >= 1) or " +
-      "exists (select 1 from waiting where a = agents.a and proven = 1) as has from agents where name = ?";
-    return this.#database.get(sql, author)?.["has"] === 1;
+      "exists (select 1 from waiting where a = agents.a and proven = 1) from agents where name = ?";
+    return this.database.value(sql, author) === 1;
   }
 
   thread(name: string, { after, limit }: Page): HeldLine[] {
-    return this.#many(
-      `${SELECT} where t = (select t from threads where name = ?) and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
+    return this.database.all(
+      `${SELECT} where t = ${THREAD} and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
       name,
       after,
       limit,
@@ -482,28 +402,18 @@ export class Store {
 
   /** The newest lines of a thread, the oldest of them first. */
   newestOfThread(name: string, limit: number): HeldLine[] {
-    return this.#many(
-      `${SELECT} where t = (select t from threads where name = ?) and type <> '${HEARTBEAT}' order by n desc limit ?`,
-      name,
-      limit,
-    ).toReversed();
+    const sql = `${SELECT} where t = ${THREAD} and type <> '${HEARTBEAT}' order by n desc limit ?`;
+    return this.database.all<HeldLine>(sql, name, limit).toReversed();
   }
 
   threadRow(name: string): ThreadRow | undefined {
-    const sql = "select name, lines, unread, last from threads where name = ? and lines > 0";
-    const row = this.#database.get(sql, name);
-    return row === undefined ? undefined : threadRow(row);
+    return this.database.get(`${THREADS} name = ? and lines > 0`, name);
   }
 
   /** Threads by their last line, the latest first. `before` is the `last` of the page before. */
   threads(before: number, limit: number): ThreadRow[] {
-    return this.#database
-      .all(
-        "select name, lines, unread, last from threads where last < ? and lines > 0 order by last desc limit ?",
-        before,
-        limit,
-      )
-      .map(threadRow);
+    const sql = `${THREADS} last < ? and lines > 0 order by last desc limit ?`;
+    return this.database.all(sql, before, limit);
   }
 
   /** Lines that hold words beginning with each of those asked for, the latest first. */
@@ -514,53 +424,35 @@ export class Store {
     const words = asked.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
     if (words.length === 0) return [];
     const query = words.map((word) => `"${word}"*`).join(" ");
-    const found = this.#database.all(
-      "select rowid as n from words where words match ? and rowid < ? order by rowid desc limit ?",
-      query,
-      before,
-      limit,
-    );
-    return found.flatMap((row) => this.line(Number(row["n"])) ?? []);
+    const sql =
+      "select rowid from words where words match ? and rowid < ? order by rowid desc limit ?";
+    return this.database.column(sql, query, before, limit).flatMap((n) => this.line(n) ?? []);
   }
 
   cursor(carrier: string): string | undefined {
-    return this.#text("select value from cursors where carrier = ?", carrier);
+    return this.database.value<string>("select value from cursors where carrier = ?", carrier);
   }
 
   meta(name: string): string | undefined {
-    return this.#text("select value from meta where name = ?", name);
-  }
-
-  #text(sql: string, ...values: SqlValue[]): string | undefined {
-    const row = this.#database.get(sql, ...values);
-    return row === undefined ? undefined : String(row["value"]);
-  }
-
-  #one(sql: string, ...values: SqlValue[]): HeldLine | undefined {
-    const row = this.#database.get(sql, ...values);
-    return row === undefined ? undefined : heldLine(row);
-  }
-
-  #many(sql: string, ...values: SqlValue[]): HeldLine[] {
-    return this.#database.all(sql, ...values).map(heldLine);
+    return this.database.value<string>("select value from meta where name = ?", name);
   }
 
   #hasTables(): boolean {
     const sql = "select name from sqlite_schema where type = 'table' and name = 'meta'";
-    return this.#database.get(sql) !== undefined;
+    return this.database.has(sql);
   }
 
   #makeTables(): void {
     // Another process may have been first.
     if (this.#hasTables()) return;
-    this.#database.runAll(SCHEMA);
+    this.database.runAll(SCHEMA);
     this.#writer.setMeta("version", String(SCHEMA_VERSION));
   }
 
   #requireVersion(): void {
     const version = this.meta("version");
     if (version === String(SCHEMA_VERSION)) return;
-    throw new StorageError("corrupt", this.#database.path, `its tables are of version ${version}`, {
+    throw new StorageError("corrupt", this.database.path, `its tables are of version ${version}`, {
       hint: `this program reads version ${SCHEMA_VERSION}: use the one that wrote it, or move the file away`,
     });
   }
@@ -573,19 +465,23 @@ interface NewLink extends Pick<NewLine, "type" | "id" | "prev" | "keyId" | "isVe
   readonly seq: number;
 }
 
-class Writer implements StoreWriter {
-  readonly #database: Database;
+/** What a transaction may change. */
+export class StoreWriter extends Rows {
   readonly #asks: AskRows;
   readonly #mail: Mail;
   readonly #tally: Tally;
 
-  constructor(database: Database) {
-    this.#database = database;
-    this.#asks = new AskRows(database);
-    this.#mail = new Mail(database);
-    this.#tally = new Tally(database);
+  constructor(database: Database, { asks, mail, tally }: Pick<Store, "asks" | "mail" | "tally">) {
+    super(database);
+    this.#asks = asks;
+    this.#mail = mail;
+    this.#tally = tally;
   }
 
+  /**
+   * Holds a line. One that is held already keeps the `n` that it has. Of the beats of an author that are in
+   * no chain only the one that is dated latest is kept.
+   */
   hold(line: NewLine): Held {
     const { end } = line;
     const a = end?.a ?? this.#agent(line.author);
@@ -595,35 +491,30 @@ class Writer implements StoreWriter {
       const of = `where a = ? and seq is null and type = '${HEARTBEAT}'`;
       // One that is dated ahead, as by a clock that was wrong, does not keep others away.
       const sql = `select n from lines ${of} and sent >= ? and sent <= received + ${DATED_AHEAD_MS}`;
-      const later = this.#database.get(sql, a, line.sentMs);
-      if (later !== undefined) return { n: Number(later["n"]), isNew: false, linked: [] };
-      this.#database.run(`delete from lines ${of}`, a);
+      const later = this.database.value(sql, a, line.sentMs);
+      if (later !== undefined) return { n: later, isNew: false, linked: [] };
+      this.database.run(`delete from lines ${of}`, a);
     }
     const t = this.#thread(line.thread, line.type !== HEARTBEAT);
-    const branch = end?.branch ?? this.#branchFor(a, line) ?? null;
-    const { rowid: n } = this.#database.run(
+    const branch = end?.branch ?? this.#branchFor(a, line);
+    const { rowid: n } = this.database.run(
       "insert into lines (a, seq, prev, branch, id, id_start, t, type, sent, received, live, ours, urgent, key, verified, bytes) " +
         "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      a,
-      line.seq,
-      line.prev === null ? null : idBytes(line.prev),
-      branch,
-      idBytes(line.id),
-      idStart(line.id),
-      t,
-      line.type,
-      line.sentMs,
-      line.receivedMs,
-      line.isLive ? 1 : 0,
-      line.isOurs ? 1 : 0,
-      line.isUrgent ? 1 : 0,
-      line.keyId,
-      line.isVerified ? 1 : 0,
-      line.bytes,
+      ...[
+        a,
+        line.seq,
+        line.prev && idBytes(line.prev),
+        branch,
+        idBytes(line.id),
+        idStart(line.id),
+        t,
+      ],
+      ...[line.type, line.sentMs, line.receivedMs, line.isLive, line.isOurs, line.isUrgent],
+      ...[line.keyId, line.isVerified, line.bytes],
     );
     this.#tally.add(line.type, Math.min(line.sentMs, line.receivedMs));
     if (line.words !== undefined) {
-      this.#database.run(
+      this.database.run(
         "insert into words (rowid, subject, body) values (?, ?, ?)",
         n,
         line.words.subject,
@@ -637,33 +528,35 @@ class Writer implements StoreWriter {
     }
     this.#nameAll(n, a, line);
     const isAwaited = this.#isAwaited({ ...line, seq });
-    noteLacks(this.#database, { ...line, n, a, seq }, { ...line, isAwaited });
-    if (branch === null) return { n, isNew: true, linked: [] };
+    noteLacks(this.database, { ...line, n, a, seq }, { ...line, isAwaited });
+    if (branch === undefined) return { n, isNew: true, linked: [] };
     return { n, isNew: true, linked: this.#link(a, { ...line, n, t, seq, branch, isAwaited }) };
   }
 
+  /** States why a line is no mail. */
   setVerdict(n: number, verdict: string): void {
-    this.#database.run("update lines set verdict = ? where n = ?", verdict, n);
+    this.database.run("update lines set verdict = ? where n = ?", verdict, n);
   }
 
+  /** Makes lines mail, as the next ones in the order of delivery. None of them is mail yet. */
   deliver(...ns: readonly number[]): void {
     this.#mail.deliver(ns);
   }
 
+  /** A copy of a line has shown that it is for our agent: it is judged again. */
   setOurs(n: number): void {
     const sql =
       "update lines set ours = 1, verdict = case verdict when 'passed' then null else verdict end where n = ?";
-    this.#database.run(sql, n);
+    this.database.run(sql, n);
   }
 
+  /** A copy whose signature is valid takes the place of one whose signature is not. */
   verify(n: number, { bytes, keyId }: Pick<NewLine, "bytes" | "keyId">): void {
     const sql = "update lines set bytes = ?, key = ?, verified = 1 where n = ?";
-    this.#database.run(sql, bytes, keyId, n);
-    const row = this.#database.get("select a, branch, seq from lines where n = ?", n);
-    const branch = row?.["branch"] ?? null;
-    if (branch === null) return;
-    const tip = { a: Number(row?.["a"]), branch: Number(branch), seq: Number(row?.["seq"]) };
-    this.#noteSigner(tip, { keyId, isVerified: true });
+    this.database.run(sql, bytes, keyId, n);
+    const linked = "select a, branch, seq from lines where n = ? and branch is not null";
+    const tip = this.database.get<Tip>(linked, n);
+    if (tip !== undefined) this.#noteSigner(tip, { keyId, isVerified: true });
   }
 
   /** Which keys have signed lines of a branch, and up to where. */
@@ -675,27 +568,37 @@ class Writer implements StoreWriter {
     const sql =
       "insert into signers (a, branch, key, last) values (?, ?, ?, ?) " +
       "on conflict (a, branch, key) do update set last = max(last, excluded.last)";
-    this.#database.run(sql, a, branch, keyId, seq);
+    this.database.run(sql, a, branch, keyId, seq);
   }
 
+  /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number {
     return this.#mail.markRead(ns);
   }
 
+  /**
+   * Judges closes of asks that lines since have changed, at most `limit`. Returns whether none is left. `wireId`
+   * is this wire's.
+   */
   judgeAsks(wireId: string, limit: number): boolean {
     return this.#asks.judge(wireId, limit);
   }
 
+  /** A line in no chain that names no party is for this agent, so it is asked. */
   addParty(n: number, agent: string): void {
     this.#asks.addParty(n, agent);
   }
 
+  /**
+   * A live beat, received now, says neither busy nor paused; `whole` is the last line that is followed of its
+   * author, `closer` the agent that asks.
+   */
   addReady(closer: string, whole: ChainPlace, nowMs: number): void {
     this.#asks.addReady(closer, whole, nowMs);
   }
 
   setCursor(carrier: string, value: string): void {
-    this.#database.run(
+    this.database.run(
       "insert or replace into cursors (carrier, value) values (?, ?)",
       carrier,
       value,
@@ -703,18 +606,19 @@ class Writer implements StoreWriter {
   }
 
   dropCursor(carrier: string): void {
-    this.#database.run("delete from cursors where carrier = ?", carrier);
+    this.database.run("delete from cursors where carrier = ?", carrier);
   }
 
+  /** Any other state of which there is one: a snapshot, a generation. */
   setMeta(name: string, value: string): void {
-    this.#database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
+    this.database.run("insert or replace into meta (name, value) values (?, ?)", name, value);
   }
 
   #nameAll(n: number, a: number, { names, type }: NewLine): void {
-    for (const { place, naming, read = null } of names) {
-      this.#database.run(
+    for (const { place, naming, read } of names) {
+      this.database.run(
         "insert into names (n, a, of, of_seq, of_id, naming, read, of_branch) values (?, ?, ?, ?, ?, ?, ?, " +
-          "(select branch from lines where a = (select a from agents where name = ?) and seq = ? and id = ?))",
+          `(select branch from lines where a = ${AGENT} and seq = ? and id = ?))`,
         ...[n, a, place.author, place.seq, idBytes(place.id), namingBy(type, naming), read],
         ...[place.author, place.seq, idBytes(place.id)],
       );
@@ -727,7 +631,7 @@ class Writer implements StoreWriter {
       "select 1 where exists (select 1 from wanted where of = ?1 and of_seq = ?2 and of_id = ?3) " +
       "or exists (select 1 from names where of_id = ?3 and of_branch is null and of_seq is not null) " +
       "or exists (select 1 from waits where of_id = ?3)";
-    return this.#database.get(sql, author, seq, idBytes(id)) !== undefined;
+    return this.database.has(sql, author, seq, idBytes(id));
   }
 
   /** Links a line that has its branch, and lines behind it that were held before it. */
@@ -744,10 +648,10 @@ class Writer implements StoreWriter {
       const branch = each === first ? first.branch : this.#branchFor(a, each);
       if (branch === undefined) continue;
       if (each !== first)
-        this.#database.run("update lines set branch = ? where n = ?", branch, each.n);
+        this.database.run("update lines set branch = ? where n = ?", branch, each.n);
       const isNaming = each !== first || first.names.length > 0;
       const isAwaited = each !== first || first.isAwaited;
-      linkHeads(this.#database, { ...each, a, id: idBytes(id), isNaming, isAwaited });
+      linkHeads(this.database, { ...each, a, id: idBytes(id), isNaming, isAwaited });
       const [place, tip] = [
         { author, seq, id },
         { a, branch, seq },
@@ -756,19 +660,10 @@ class Writer implements StoreWriter {
       this.#noteSigner(tip, each);
       done.push(each.n);
       if (first.end !== undefined) return done;
-      const next = this.#database.all(
-        "select n, t, type, id, key, verified from lines where a = ? and seq = ? and prev = ? order by n desc",
-        ...[a, seq + 1, idBytes(id)],
-      );
-      for (const row of next) {
-        const [after, type] = [idText(row["id"]), String(row["type"])];
-        linked.push({
-          ...{ n: Number(row["n"]), t: Number(row["t"]), type },
-          ...{ seq: seq + 1, id: after, prev: id },
-          keyId: row["key"] === null ? null : String(row["key"]),
-          isVerified: row["verified"] === 1,
-        });
-      }
+      const next =
+        `select n, t, type, seq, lower(hex(id)) as id, ${optionalId("prev")} as prev, key as keyId, ` +
+        "verified as isVerified from lines where a = ? and seq = ? and prev = ? order by n desc";
+      linked.push(...this.database.all<NewLink>(next, a, seq + 1, idBytes(id)));
     }
     return done;
   }
@@ -776,47 +671,33 @@ class Writer implements StoreWriter {
   /** The branch of a line that follows one that is linked, or is the first; otherwise undefined. */
   #branchFor(a: number, { seq, prev }: Pick<NewLine, "seq" | "prev">): number | undefined {
     if (seq === null) return undefined;
-    let parent: number | null = null;
+    let parent: number | undefined;
     if (seq > 1) {
-      const row = this.#database.get(
+      const row = this.database.get<{ branch: number; isTaken: boolean }>(
         "select branch, exists (select 1 from lines as other where other.a = lines.a and other.seq = lines.seq + 1 " +
-          "and other.branch = lines.branch) as is_taken " +
+          "and other.branch = lines.branch) as isTaken " +
           "from lines where a = ? and seq = ? and id = ? and branch is not null",
-        a,
-        seq - 1,
-        prev === null ? null : idBytes(prev),
+        ...[a, seq - 1, prev && idBytes(prev)],
       );
-      if (row === undefined) return undefined;
-      parent = Number(row["branch"]);
-      if (row["is_taken"] === 0) return parent;
+      if (row === undefined || !row.isTaken) return row?.branch;
+      parent = row.branch;
     }
-    const row = this.#database.get("select max(branch) as last from branches where a = ?", a);
-    const branch = Number(row?.["last"] ?? -1) + 1;
-    this.#database.run(
-      "insert into branches (a, branch, parent, fork) values (?, ?, ?, ?)",
-      a,
-      branch,
-      parent,
-      seq - 1,
-    );
-    return branch;
+    const last = this.database.value("select max(branch) from branches where a = ?", a) ?? -1;
+    const sql = "insert into branches (a, branch, parent, fork) values (?, ?, ?, ?)";
+    this.database.run(sql, a, last + 1, parent, seq - 1);
+    return last + 1;
   }
 
   #known(a: number, { seq, id }: NewLine): number | undefined {
-    const row = this.#database.get(
-      "select n from lines where id_start = ? and id = ? and seq is ? and a = ?",
-      idStart(id),
-      idBytes(id),
-      seq,
-      a,
-    );
-    return row === undefined ? undefined : Number(row["n"]);
+    const sql = "select n from lines where id_start = ? and id = ? and seq is ? and a = ?";
+    return this.database.value(sql, idStart(id), idBytes(id), seq, a);
   }
 
   #agent(name: string): number {
-    const row = this.#database.get("select a from agents where name = ?", name);
-    if (row !== undefined) return Number(row["a"]);
-    return this.#database.run("insert into agents (name) values (?)", name).rowid;
+    return (
+      this.database.value("select a from agents where name = ?", name) ??
+      this.database.run("insert into agents (name) values (?)", name).rowid
+    );
   }
 
   /** The thread of a line that is inserted next, and counts in it. */
@@ -827,40 +708,6 @@ class Writer implements StoreWriter {
       "on conflict (name) do update set lines = lines + 1, last = excluded.last returning t";
     const other =
       "insert into threads (name) values (?) on conflict (name) do update set name = name returning t";
-    return Number(this.#database.change(isCounted ? counted : other, name)["t"]);
+    return this.database.change<{ t: number }>(isCounted ? counted : other, name).t;
   }
-}
-
-function threadRow(row: SqlRow): ThreadRow {
-  return {
-    thread: String(row["name"]),
-    lines: Number(row["lines"]),
-    unread: Number(row["unread"]),
-    last: Number(row["last"]),
-  };
-}
-
-function heldLine(row: SqlRow): HeldLine {
-  return {
-    n: Number(row["n"]),
-    author: String(row["author"]),
-    seq: row["seq"] === null ? null : Number(row["seq"]),
-    prev: row["prev"] === null ? null : idText(row["prev"]),
-    branch: row["branch"] === null ? null : Number(row["branch"]),
-    id: idText(row["id"]),
-    thread: String(row["thread"]),
-    type: String(row["type"]),
-    sentMs: Number(row["sent"]),
-    receivedMs: Number(row["received"]),
-    isLive: row["live"] === 1,
-    isOurs: row["ours"] === 1,
-    isUrgent: row["urgent"] === 1,
-    keyId: row["key"] === null ? null : String(row["key"]),
-    isVerified: row["verified"] === 1,
-    verdict: row["verdict"] === null ? null : String(row["verdict"]),
-    delivered: row["delivered"] === null ? null : Number(row["delivered"]),
-    isUnread: row["unread"] === 1,
-    aside: (row["aside"] ?? null) as HeldLine["aside"],
-    bytes: row["bytes"] as Uint8Array,
-  };
 }

@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import { Rows } from "./database.ts";
 
 /** Lines of one type that were taken in. */
 export interface TypeCount {
@@ -14,16 +14,10 @@ const MOST_TYPES = 64;
 const OTHER_TYPES = "other";
 
 /** How many lines were taken in, refused ones too, and what became of asks. */
-export class Tally {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  /** Within the transaction that holds a line first. */
+export class Tally extends Rows {
+  /** In the transaction that first holds a line. */
   add(type: string, sentMs: number): void {
-    this.#database.run(
+    this.database.run(
       "insert into tally (type, count, first, last) values (" +
         "iif(exists (select 1 from tally where type = ?1) or (select count(*) from tally) < ?2, ?1, ?3), 1, ?4, ?4) " +
         "on conflict (type) do update set count = count + 1, first = min(first, excluded.first), last = max(last, excluded.last)",
@@ -32,12 +26,8 @@ export class Tally {
   }
 
   byType(): readonly TypeCount[] {
-    return this.#database.all("select * from tally order by type").map((row) => ({
-      type: String(row["type"]),
-      count: Number(row["count"]),
-      firstMs: Number(row["first"]),
-      lastMs: Number(row["last"]),
-    }));
+    const sql = "select type, count, first as firstMs, last as lastMs from tally order by type";
+    return this.database.all(sql);
   }
 
   /** Proposals that were approved, and those that somebody else in whose chain it stands agreed to or rejected. */
@@ -45,14 +35,11 @@ export class Tally {
     const answered =
       "select max(approves) as yes, max(approves = 0) as no from answers join agents using (a) " +
       "where type = 'proposal' and name <> of group by of, of_seq, of_id";
-    const sums = `select coalesce(sum(yes), 0) as yes, coalesce(sum(no), 0) as no from (${answered})`;
-    const row = this.#database.get(sums);
     const approved =
-      "select count(*) as count from asks join asked using (n) where state = 'approved' and type = 'proposal'";
-    return {
-      approved: Number(this.#database.get(approved)?.["count"]),
-      agreed: Number(row?.["yes"]),
-      rejected: Number(row?.["no"]),
-    };
+      "select count(*) from asks join asked using (n) where state = 'approved' and type = 'proposal'";
+    const sql =
+      `select (${approved}) as approved, coalesce(sum(yes), 0) as agreed, coalesce(sum(no), 0) as rejected ` +
+      `from (${answered})`;
+    return this.database.get(sql) ?? { approved: 0, agreed: 0, rejected: 0 };
   }
 }

@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../wire/durations.ts";
 import { firstCodePoints } from "../wire/json/code-points.ts";
 import { MAX_SUBJECT_CODE_POINTS } from "../wire/limits.ts";
-import type { Database, SqlRow } from "./database.ts";
+import { Rows } from "./database.ts";
 
 /** Something that our own operator should know; it asks for no ack and starts no safe mode. */
 export interface OperatorIncident {
@@ -19,7 +19,7 @@ export interface OperatorIncident {
 export interface ToldIncident extends Omit<OperatorIncident, "key" | "peer" | "concernsWire"> {
   readonly k: number;
   readonly atMs: number;
-  readonly peer: string | undefined;
+  readonly peer: string | null;
 }
 
 /** So many about one peer are told within an hour, then one that says that there are more. */
@@ -28,26 +28,21 @@ const MAX_TOLD_PER_HOUR = 6;
 const MOST_KEPT = 256;
 const MAX_DETAIL_CODE_POINTS = 2_000;
 const MORE = "more_incidents";
+const TOLD = "select k, at as atMs, cause, peer, subject, detail from told";
 
 /**
  * What the operator was told. Keys are kept for good, so that nothing is told twice. Changes belong into a
  * transaction. Spec 3.5.
  */
-export class ToldRows {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
+export class ToldRows extends Rows {
   /** False: it was told before, or its peer's hour is full: then it is told when it is raised again later. */
   add(incident: OperatorIncident, nowMs: number): boolean {
     const { key, cause, peer } = incident;
     if (this.isTold(key)) return false;
     // A matter without a peer counts against its cause: no file that is changed often hides what matters more.
     const who = peer ?? `:${cause}`;
-    const sql = "select count(*) as count from told where who = ? and at > ? and at <= ?";
-    const count = Number(this.#database.get(sql, who, nowMs - HOUR_MS, nowMs)?.["count"]);
+    const sql = "select count(*) from told where who = ? and at > ? and at <= ?";
+    const count = this.database.value(sql, who, nowMs - HOUR_MS, nowMs) ?? 0;
     if (count > MAX_TOLD_PER_HOUR) return false;
     if (count < MAX_TOLD_PER_HOUR) this.#insert(incident, who, nowMs);
     else this.#insert(moreIncidents(incident, who, nowMs), who, nowMs);
@@ -55,65 +50,61 @@ export class ToldRows {
   }
 
   isTold(key: string): boolean {
-    return this.#database.get("select 1 from told where key = ?", key) !== undefined;
+    return this.database.has("select 1 from told where key = ?", key);
   }
 
   /** Those that are kept, the oldest first. */
   list(): ToldIncident[] {
-    const sql = `select * from (select * from told where subject is not null order by k desc limit ${MOST_KEPT}) order by k`;
-    return this.#database.all(sql).map(toldIncident);
+    const sql = `${TOLD} where subject is not null order by k desc limit ${MOST_KEPT}`;
+    return this.database.all<ToldIncident>(sql).toReversed();
   }
 
   /** Those of which `incident_log.jsonl` has to get a line, in their order. */
   toPublish(): ToldIncident[] {
-    const sql = "select * from told where wire = 1 and subject is not null order by k";
-    return this.#database.all(sql).map(toldIncident);
+    return this.database.all(`${TOLD} where wire = 1 and subject is not null order by k`);
   }
 
   setPublished(k: number): void {
-    this.#database.run("update told set wire = 0 where k = ?", k);
+    this.database.run("update told set wire = 0 where k = ?", k);
   }
 
   /** How many the operator has not marked as read, and the newest of them. */
   unread(): { readonly unread: number; readonly newest: ToldIncident | undefined } {
-    const sql =
-      "select *, count(*) over () as count from told where unread = 1 order by k desc limit 1";
-    const row = this.#database.get(sql);
-    if (row === undefined) return { unread: 0, newest: undefined };
-    return { unread: Number(row["count"]), newest: toldIncident(row) };
+    return {
+      unread: this.database.value("select count(*) from told where unread = 1") ?? 0,
+      newest: this.database.get(`${TOLD} where unread = 1 order by k desc limit 1`),
+    };
   }
 
   /** Returns how many were unread. */
   markRead(): number {
-    return this.#database.run("update told set unread = 0 where unread = 1").changes;
+    return this.database.run("update told set unread = 0 where unread = 1").changes;
   }
 
   /** Lines that `incident_log.jsonl` has to get, as they were signed; `n` of each, in their order. */
   linesToCopy(limit: number): number[] {
-    return this.#database
-      .all("select n from incident_log order by n limit ?", limit)
-      .map((row) => Number(row["n"]));
+    return this.database.column("select n from incident_log order by n limit ?", limit);
   }
 
   copyLine(n: number): void {
-    this.#database.run("insert or ignore into incident_log (n) values (?)", n);
+    this.database.run("insert or ignore into incident_log (n) values (?)", n);
   }
 
   setCopied(n: number): void {
-    this.#database.run("delete from incident_log where n = ?", n);
+    this.database.run("delete from incident_log where n = ?", n);
   }
 
   #insert(incident: OperatorIncident, who: string, nowMs: number): void {
     const { key, cause, peer, subject, detail, concernsWire = false } = incident;
-    const { rowid: k } = this.#database.run(
+    const { rowid: k } = this.database.run(
       "insert into told (key, who, at, cause, peer, subject, detail, wire, unread) values (?, ?, ?, ?, ?, ?, ?, ?, 1)",
-      ...[key, who, nowMs, cause, peer ?? null],
+      ...[key, who, nowMs, cause, peer],
       firstCodePoints(subject, MAX_SUBJECT_CODE_POINTS),
       firstCodePoints(detail, MAX_DETAIL_CODE_POINTS),
-      concernsWire ? 1 : 0,
+      concernsWire,
     );
     const sql = "update told set subject = null, detail = null, unread = 0 where k = ?";
-    this.#database.run(sql, k - MOST_KEPT);
+    this.database.run(sql, k - MOST_KEPT);
   }
 }
 
@@ -131,16 +122,5 @@ function moreIncidents(
     detail:
       `${MAX_TOLD_PER_HOUR} incidents about ${subject} were told within the hour; ` +
       "further ones are not, until there is room: see deaddrop status",
-  };
-}
-
-function toldIncident(row: SqlRow): ToldIncident {
-  return {
-    k: Number(row["k"]),
-    atMs: Number(row["at"]),
-    cause: String(row["cause"]),
-    peer: row["peer"] === null ? undefined : String(row["peer"]),
-    subject: String(row["subject"]),
-    detail: String(row["detail"]),
   };
 }

@@ -105,8 +105,8 @@ function figuresOf(stage: Stage, steps: number): Figures {
   const delivered = agents.map(({ core }) => core.store.mail.after({}, 0, 100_000).length);
   const [first] = agents;
   const approved = asked.filter(({ line }) =>
-    first?.core.store
-      .askParts(line.thread, 100)
+    first?.core.store.asks
+      .ofThread(line.thread, 100)
       .some(({ ask, state }) => ask.place.id === line.id && state === "approved"),
   );
   return {

@@ -125,7 +125,7 @@ it("what waits for one line is judged in parts when it comes", () => {
     while (!into.judgeAsks("w", 64)) continue;
   });
   const states = (): string[] =>
-    store.changedAsks({ after: 0, limit: 99 }).map(({ state }) => state);
+    store.asks.changed({ after: 0, limit: 99 }).map(({ state }) => state);
   expect(new Set(states())).toEqual(new Set(["waits"]));
   const isDone = store.write((into) => {
     for (const line of scribe.lines) into.hold(newLine(line));
@@ -160,7 +160,7 @@ it("a newcomer that has read all of an asker first judges each close by itself",
     });
     return counter.take();
   });
-  const states = store.changedAsks({ after: 0, limit: 999 }).map(({ state }) => state);
+  const states = store.asks.changed({ after: 0, limit: 999 }).map(({ state }) => state);
   expect(states.filter((state) => state === "approved")).toHaveLength(300);
   expect(Math.max(...work.slice(1))).toBeLessThanOrEqual(Math.min(...work.slice(1)) + 4);
   store.close();

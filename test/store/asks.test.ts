@@ -12,12 +12,12 @@ test("of each asker the newest asks are listed and the newest open ones, so nobo
   }
   for (let at = 0; at < 500; at += 1) ask(mallory, `m${at}`);
   const store = storeOf([...forge.lines, ...mallory.lines]);
-  const listed = store.newestAsks("proposal", 32);
+  const listed = store.asks.newest("proposal", 32);
   const by = (author: string) => listed.filter((part) => part.ask.place.author === author);
   expect([by("forge").length, by("mallory").length]).toEqual([17, 16]);
   expect(by("forge")[0]).toMatchObject({ state: "open", ask: { place: { id: open[2] } } });
   expect(by("mallory").at(-1)?.ask.thread).toBe("m499");
-  expect(store.newestAsks("request", 32)).toEqual([]);
+  expect(store.asks.newest("request", 32)).toEqual([]);
 });
 
 test("asks are found by the beginning of their event id or of their request_id", () => {
@@ -25,7 +25,7 @@ test("asks are found by the beginning of their event id or of their request_id",
   const body = { required: ["ann", "bob"], request_type: "x", request_id: "4f2a91c0" };
   const ask = forge.say("request", "t", body, ["ann", "bob"]);
   const store = storeOf(forge.lines);
-  const found = (prefix: string) => store.asksNamed(prefix, 9).map(({ party }) => party);
+  const found = (prefix: string) => store.asks.withPrefix(prefix, 9).map(({ party }) => party);
   expect([found("4f2a91"), found("4f2a91c0"), found(ask[2].slice(0, 6)), found(ask[2])]).toEqual(
     Array.from({ length: 4 }, () => ["ann", "bob"]),
   );

@@ -23,9 +23,9 @@ describe("entries of decisions.jsonl in the store (spec 3.4.7)", () => {
       expect(decisions.add([entry("real", "forge", "p")], 1)).toBe(true);
     });
     const kept = decisions.due(10_000);
-    const count = (signer: string | undefined): number =>
+    const count = (signer: string | null): number =>
       kept.filter((each) => each.signer === signer).length;
-    expect([count("mallory"), count(undefined), count("forge")]).toEqual([2_048, 64, 1]);
+    expect([count("mallory"), count(null), count("forge")]).toEqual([2_048, 64, 1]);
   });
 
   test("of one signer and proposal the first proved entry is kept, of two signers both", () => {

@@ -132,8 +132,8 @@ export class AskingAgent {
     const written: PlaceJson[] = [];
     for (let before = -1; this.isChained && before < written.length;) {
       before = written.length;
-      for (const open of this.store.openAsks(this.name)) {
-        const others = this.store.openAsks(this.name, open.ask.thread);
+      for (const open of this.store.asks.open(this.name)) {
+        const others = this.store.asks.open(this.name, open.ask.thread);
         const drafts = closingsOf(
           this.history,
           this.situation(),

@@ -169,8 +169,8 @@ export class CoreStorm {
   #checkAsks(agents: readonly CoreAgent[]): void {
     for (const { line, parties } of this.#asked) {
       const states = agents.map((agent) =>
-        agent.core.store
-          .askParts(line.thread, 100)
+        agent.core.store.asks
+          .ofThread(line.thread, 100)
           .filter(({ ask }) => ask.place.id === line.id)
           .map(({ state }) => state),
       );

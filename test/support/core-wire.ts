@@ -240,7 +240,7 @@ export class CoreAgent {
 
   /** What became of the asks of a thread here. */
   states(thread: string): string[] {
-    return this.core.store.askParts(thread, 10).map(({ state }) => state);
+    return this.core.store.asks.ofThread(thread, 10).map(({ state }) => state);
   }
 
   receipt(line: HeldLine, by: string): string {

@@ -148,24 +148,24 @@ function findInLines({ store, roster }: Known, found: Found): void {
     page.length > 0;
     page = audit.refused(after, PAGE)
   ) {
-    for (const { place, reason } of page)
-      found.add(reason, place, `${place.author} wrote it, and it is refused`);
+    for (const line of page)
+      found.add(line.reason, line, `${line.author} wrote it, and it is refused`);
     after = page.at(-1)?.n ?? Infinity;
   }
   for (const place of audit.forks(MOST_VIOLATIONS))
     found.add("log_forked", place, `${place.author} has signed another line ${place.seq}`);
-  for (const { place, whole } of audit.gaps())
+  for (const line of audit.gaps())
     found.add(
       "log_gap",
-      place,
-      `lines of ${place.author} between ${whole} and ${place.seq} are missing`,
+      line,
+      `lines of ${line.author} between ${line.whole} and ${line.seq} are missing`,
     );
-  for (const { place, ask, verdict } of audit.closes(MOST_VIOLATIONS))
-    if (verdict === "no")
+  for (const close of audit.closes(MOST_VIOLATIONS))
+    if (close.verdict === "no")
       found.add(
         "decision_unproved",
-        place,
-        `it closes ${ask.slice(0, 8)} with answers that do not prove it`,
+        close,
+        `it closes ${close.ask.slice(0, 8)} with answers that do not prove it`,
       );
   if (roster.isForked) {
     const { after } = roster;
@@ -214,7 +214,7 @@ function decisionFrom(
 
 function* allAsks({ store }: Known): Generator<AskPart> {
   for (let after = 0; ;) {
-    const page = store.changedAsks({ after, limit: PAGE });
+    const page = store.asks.changed({ after, limit: PAGE });
     yield* page;
     const last = page.at(-1);
     if (last === undefined) return;

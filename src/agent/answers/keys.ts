@@ -2,7 +2,7 @@ import { placeJson, type PlaceJson } from "../../wire/places.ts";
 import type { PrivateTrust } from "../config/private-trust.ts";
 import { askState } from "../duties/keys.ts";
 import type { Known } from "../duties/duty.ts";
-import type { KeyAction } from "../../store/key-changes.ts";
+import type { KeyAction } from "../../store/keys.ts";
 
 /** Our own keys on this wire, and what we have asked our peers about them. Spec 2.5. */
 export interface KeysView {

@@ -97,8 +97,8 @@ export function membersView(known: Known): MembersView {
     ...applied.toReversed().flatMap(({ change: { starts, makes } }) => [...starts, ...makes]),
     ...roster,
   ]);
-  const changes = store
-    .askParts(rosterThread(history.wireId, inForce.after), MOST_OF_THREAD)
+  const changes = store.asks
+    .ofThread(rosterThread(history.wireId, inForce.after), MOST_OF_THREAD)
     .filter(({ ask }) => ask.isOfMembers)
     .flatMap((part) => showAsk(known, part) ?? [])
     .flatMap((shown) => changeView(known, shown, everybody) ?? []);
@@ -150,7 +150,7 @@ export function memberAckFields(
 export function leaveDrafts(known: Known): readonly Draft[] {
   const { history, place, store } = known;
   const { after } = known.roster;
-  const open = store.openAsks(place.self, rosterThread(history.wireId, after));
+  const open = store.asks.open(place.self, rosterThread(history.wireId, after));
   const ends = open
     .filter(({ ask }) => ask.isOfMembers)
     .flatMap((each) => endingOf(history, each, "its proposer leaves"))

@@ -67,10 +67,10 @@ export function proposalsView(
   const { thread, named } = asked;
   const parts =
     named !== undefined
-      ? store.asksNamed(named.toLowerCase(), MOST_NAMED)
+      ? store.asks.withPrefix(named.toLowerCase(), MOST_NAMED)
       : thread !== undefined
-        ? store.askParts(thread, MOST_OF_THREAD)
-        : store.newestAsks("proposal", MOST_LISTED);
+        ? store.asks.ofThread(thread, MOST_OF_THREAD)
+        : store.asks.newest("proposal", MOST_LISTED);
   return parts
     .filter(({ ask }) => ask.is === "proposal")
     .flatMap((part) => showAsk(known, part) ?? [])
@@ -135,7 +135,7 @@ function leftFor({ history }: Known, { ask, close }: ShownAsk): Place | undefine
 }
 
 function isApproved({ store }: Known, { id }: Place): boolean {
-  return store.asksNamed(id, 1).some(({ state }) => state === "approved");
+  return store.asks.withPrefix(id, 1).some(({ state }) => state === "approved");
 }
 
 function problemOf({ isOfMembers, parties = [], place }: Ask): string {

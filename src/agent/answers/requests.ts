@@ -71,8 +71,8 @@ export function requestsView(known: Known, named?: string): RequestView[] {
   if (named !== undefined && named.length < MIN_ID_PREFIX) return [];
   const parts =
     named === undefined
-      ? store.newestAsks("request", MOST_LISTED)
-      : store.asksNamed(named.toLowerCase(), MOST_NAMED);
+      ? store.asks.newest("request", MOST_LISTED)
+      : store.asks.withPrefix(named.toLowerCase(), MOST_NAMED);
   return parts
     .filter(({ ask }) => ask.is === "request")
     .flatMap((part) => showAsk(known, part) ?? [])

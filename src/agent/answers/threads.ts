@@ -107,7 +107,7 @@ function isRefused({ verdict }: HeldLine): boolean {
 
 /** Whose answers to asks of a thread are lacking, also of those between others. */
 function lacks({ store, history, onlookers }: Owing & Pick<Known, "onlookers">, thread: string) {
-  return store.askParts(thread, MOST_ASKS).flatMap(({ ask, party, state }) => {
+  return store.asks.ofThread(thread, MOST_ASKS).flatMap(({ ask, party, state }) => {
     if (state !== "open" || ask.isVoid) return [];
     return viewAsk(history, onlookers, ask, party === "" ? undefined : party).lacks;
   });

@@ -65,8 +65,8 @@ function unreadIncidentNotices({ core }: Pick<Session, "core">): TroubleView[] {
   const { unread, newest } = core.store.told.unread();
   if (unread === 0 || newest === undefined) return [];
   const many = unread === 1 ? "1 notice of" : `${unread} notices, the newest of`;
-  const { subject, peer = "this agent", atMs } = newest;
-  const detail = `your operator has not read ${many} ${peer}: ${subject}`;
+  const { subject, peer, atMs } = newest;
+  const detail = `your operator has not read ${many} ${peer ?? "this agent"}: ${subject}`;
   const since = new Date(atMs).toISOString();
   return [
     { what: "incident_notices", detail, end: "deaddrop incident notices --mark-read", since },

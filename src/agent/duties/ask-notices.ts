@@ -54,7 +54,7 @@ export function watchAsk({ store, history, place }: Facts, line: HeldLine): void
 export function tellAsks(known: Facts, into: StoreWriter, nowMs: number): void {
   const { store } = known;
   const after = Number(store.meta(TOLD) ?? 0);
-  const changed = store.changedAsks({ after, limit: known.isLive ? MOST_CHANGES : MOST_HISTORY });
+  const changed = store.asks.changed({ after, limit: known.isLive ? MOST_CHANGES : MOST_HISTORY });
   for (const { ask, party, state } of changed)
     if (state !== "open" && state !== "waits") tellEnd(known, ask, party, nowMs);
   const last = changed.at(-1);

@@ -72,8 +72,8 @@ export class DecisionRecord implements Duty {
     const { store, place } = this.#ground;
     const { decisions } = store;
     const after = Number(store.meta(CHANGED) ?? 0);
-    const changed = store.changedAsks({ after, limit: MOST_CHANGED });
-    const closed = [...this.#closed].flatMap((id) => store.asksNamed(id, MOST_CONTESTED));
+    const changed = store.asks.changed({ after, limit: MOST_CHANGED });
+    const closed = [...this.#closed].flatMap((id) => store.asks.withPrefix(id, MOST_CONTESTED));
     this.#closed.clear();
     for (const part of [...changed, ...closed]) this.#tellUnproved(into, part);
     for (const { ask, party, state } of changed) {
@@ -206,9 +206,9 @@ export class DecisionRecord implements Duty {
 
   #judge(into: StoreWriter): void {
     const { store } = this.#ground;
-    const hasProved = judgeEntries(this.#ground, ({ id, signer = "" }, detail) => {
+    const hasProved = judgeEntries(this.#ground, ({ id, signer }, detail) => {
       const subject = `${signer} signed an entry of decisions.jsonl that nothing proves`;
-      if (signer !== "")
+      if (signer !== null)
         this.#tell(into, id, signer, subject, `entry ${id.slice(0, 8)}: ${detail}`);
     });
     if (hasProved && store.meta(LEFT_OUT) === "some") into.setMeta(LEFT_OUT, "proved");
@@ -227,7 +227,7 @@ function judgeEntries(
     for (const entry of due) {
       const parsed = parseObject(entry.bytes);
       if (!parsed.ok) throw new Error("an entry that is kept is no JSON object");
-      const verdict = judgeEntry(history, parsed.value, entry.signer);
+      const verdict = judgeEntry(history, parsed.value, entry.signer ?? undefined);
       decisions.settle(entry.e, verdict.is, verdict.is === "proved" ? "" : verdict.detail);
       if (verdict.is === "unproved") tellUnproved(entry, verdict.detail);
       hasProved ||= verdict.is === "proved";

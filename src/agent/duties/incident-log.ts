@@ -156,7 +156,7 @@ function noticeFields(
   return fromPlain({
     ...{ timestamp, from, to: ["*"], type: "incident", kind: kindOf("incident") },
     subject: firstCodePoints(subject, MAX_SUBJECT_CODE_POINTS),
-    body: { cause, detail, ...(peer === undefined ? {} : { peer }), severity: "low" },
+    body: { cause, detail, ...(peer === null ? {} : { peer }), severity: "low" },
     ...{ refs: [], priority: "medium", correlation_id: timestamp, ack_required: false },
   }) as JsonObject;
 }

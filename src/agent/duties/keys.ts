@@ -3,7 +3,7 @@ import { readAnswer, readAsk } from "../../protocol/asks/ask-line.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { readKeyChange, readRevoked, type KeyChange } from "../../protocol/asks/key-line.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import type { KeyAction } from "../../store/key-changes.ts";
+import type { KeyAction } from "../../store/keys.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { acceptKey, deactivateKey, noteRevoked, type StoreChange } from "../../trust/pins.ts";
 import type { LinePlace, PinnedKey, TrustStore } from "../../trust/store.ts";

@@ -87,7 +87,7 @@ export class TierDuty implements Duty {
   #countChanges(into: StoreWriter): void {
     const { store, history, place } = this.#ground;
     const after = Number(store.meta(COUNTED) ?? 0);
-    const changes = store.changedAsks({ after, limit: MOST_CHANGES });
+    const changes = store.asks.changed({ after, limit: MOST_CHANGES });
     const last = changes.at(-1);
     if (last === undefined) return;
     for (const { ask, state } of changes) {

@@ -141,7 +141,7 @@ function checkClaimCount({ store, history, place, world }: Facts, drafts: readon
 function checkRequestIds({ store, history, place }: Facts, drafts: readonly Draft[]): void {
   const names = drafts.flatMap(({ type, body }) => requestId({ type, body }) ?? []);
   if (names.length === 0) return;
-  const open = store.openAsks(place.self).flatMap(({ ask }) => {
+  const open = store.asks.open(place.self).flatMap(({ ask }) => {
     const line = ask.is === "request" ? history.linked(ask.place) : undefined;
     return line === undefined ? [] : (requestId(line) ?? []);
   });

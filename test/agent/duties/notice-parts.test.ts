@@ -98,7 +98,7 @@ test("many ends of one peer's asks are passed over once its hour is full", () =>
   expect(store.notices.last()).toBe(7);
   expect(viewed).toBeLessThan(100);
   expect(store.meta("notices asks")).toBe(
-    String(store.changedAsks({ after: 0, limit: 5_000 }).at(-1)?.changed),
+    String(store.asks.changed({ after: 0, limit: 5_000 }).at(-1)?.changed),
   );
 });
 

@@ -326,15 +326,15 @@ test("closes of asks are judged with the lines that they name, and a free beat s
   });
   reader.by = judging({ mark: { seq: 2, id: close.id } });
   const state = (): string[] =>
-    reader.store.changedAsks({ after: 0, limit: 9 }).map((part) => part.state);
+    reader.store.asks.changed({ after: 0, limit: 9 }).map((part) => part.state);
   await reader.read([ask], forge);
   expect(state()).toEqual(["open"]);
   await reader.read([yes, beat]);
-  const [open] = reader.store.openAsks("forge");
+  const [open] = reader.store.asks.open("forge");
   expect([...(open?.readySince ?? [])]).toEqual([["scribe", NOW]]);
   await reader.read([close], forge);
   expect(state()).toEqual(["approved"]);
-  expect(reader.store.openAsks("forge")).toEqual([]);
+  expect(reader.store.asks.open("forge")).toEqual([]);
   reader.store.close();
 });
 
@@ -342,7 +342,7 @@ test("an ask in no chain that names nobody asks the reader of its carrier", asyn
   const reader = new Reader();
   const bytes = line("ann", null, { type: "proposal", to: undefined });
   await reader.read([bytes], { owner: "ann", reader: "forge", isLive: true });
-  expect(reader.store.openAsks("forge").map(({ ask }) => ask.place.author)).toEqual(["ann"]);
+  expect(reader.store.asks.open("forge").map(({ ask }) => ask.place.author)).toEqual(["ann"]);
   reader.store.close();
 });
 

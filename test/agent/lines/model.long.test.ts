@@ -69,9 +69,7 @@ class Product {
   proven(author: string): { readonly id: string; readonly bytes: Uint8Array }[] {
     const sql =
       "select lower(hex(id)) as id, bytes from waiting join agents using (a) where name = ? and proven = 1 order by seq, id";
-    return this.#database
-      .all(sql, author)
-      .map(({ id, bytes }) => ({ id: String(id), bytes: bytes as Uint8Array }));
+    return this.#database.all(sql, author);
   }
 
   isLoose(id: string): boolean {

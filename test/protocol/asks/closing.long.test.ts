@@ -88,7 +88,7 @@ test("between honest daemons every close is valid, and what all agreed to is app
     }
     // What is left open lacks an answer: nobody who agreed waits for a daemon.
     for (const agent of agents.filter(({ isChained }) => isChained)) {
-      for (const { ask } of agent.store.openAsks(agent.name)) {
+      for (const { ask } of agent.store.asks.open(agent.name)) {
         const agreed = (ask.parties ?? []).filter((party) => {
           const whole = agent.whole.get(party);
           const last = whole === undefined ? undefined : agent.history.lastAnswer(whole, ask);

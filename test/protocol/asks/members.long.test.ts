@@ -32,10 +32,10 @@ function play(seed: number): readonly ChangingAgent[] {
       });
       agent.close();
     } else if (chance(0.1)) {
-      for (const open of agent.store.openAsks(agent.name))
+      for (const open of agent.store.asks.open(agent.name))
         for (const draft of endingOf(agent.history, open, "no agreement")) agent.say(draft);
     } else if (chance(0.06) && roster.has(agent.name)) {
-      for (const open of agent.store.openAsks(agent.name))
+      for (const open of agent.store.asks.open(agent.name))
         for (const draft of endingOf(agent.history, open, "we leave")) agent.say(draft);
       const body = { leave: true, after: typeof after === "number" ? after : placeJson(after) };
       agent.say({ type: "shutdown", thread: "", body });

@@ -59,7 +59,7 @@ describe("members", () => {
     expect(mason.agree(other)).toBe("another_change");
     expect(forge.agree(other)).toBe("another_change");
     expect(forge.propose(add("adam"))).toBe("another_change");
-    const [open] = forge.store.openAsks("forge");
+    const [open] = forge.store.asks.open("forge");
     if (open === undefined) throw new Error("nothing is open");
     for (const draft of endingOf(forge.history, open, "no agreement")) forge.say(draft);
     tell(forge, scribe, mason);

@@ -26,8 +26,8 @@ export function checkModel({ cast }: Stage, { name, core }: CoreAgent): void {
   const threads = new Map(lines.map(({ id, thread = "" }) => [id, thread]));
   for (const { ask, of, outcome } of asks) {
     const [author, seq, id] = ask;
-    const parts = store
-      .askParts(threads.get(id) ?? "", 1_000)
+    const parts = store.asks
+      .ofThread(threads.get(id) ?? "", 1_000)
       .filter((part) => part.ask.place.id === id && (of === undefined || part.party === of));
     const [part] = parts;
     const isSame = part === undefined || STATES[outcome]?.includes(part.state) === true;

@@ -108,7 +108,9 @@ function checkDecisions(stage: Stage, agent: CoreAgent): void {
   for (const { line, is, parties } of stage.asked) {
     if (is !== "proposal" || line.seq === null) continue;
     const isOurs = line.author === agent.name || parties.includes(agent.name);
-    const [part] = store.askParts(line.thread, 100).filter(({ ask }) => ask.place.id === line.id);
+    const [part] = store.asks
+      .ofThread(line.thread, 100)
+      .filter(({ ask }) => ask.place.id === line.id);
     const count = lines.filter((text) => text.includes(`"${line.id}"`)).length;
     const isApproved = part?.state === "approved";
     const isRight = isApproved && isOurs ? count >= 1 : isApproved || count === 0;
@@ -120,8 +122,8 @@ function checkDecisions(stage: Stage, agent: CoreAgent): void {
 
 function checkAsk(stage: Stage, agents: readonly CoreAgent[], { line, parties, is }: Asked): void {
   const states = agents.map(({ core }) =>
-    core.store
-      .askParts(line.thread, 100)
+    core.store.asks
+      .ofThread(line.thread, 100)
       .filter(({ ask }) => ask.place.id === line.id)
       .map(({ party, state }) => `${party} ${state}`)
       .toSorted()

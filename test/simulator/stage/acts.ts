@@ -132,9 +132,11 @@ function changeMembers(stage: Stage, agent: CoreAgent): void {
 function agreeToChange(stage: Stage, agent: CoreAgent): void {
   const { core, name } = agent;
   const thread = rosterThread(core.history.wireId, core.roster.after);
-  const open = core.store.askParts(thread, 100).filter(({ ask: { parties, place }, state }) => {
-    return state === "open" && place.author !== name && parties?.includes(name) === true;
-  });
+  const open = core.store.asks
+    .ofThread(thread, 100)
+    .filter(({ ask: { parties, place }, state }) => {
+      return state === "open" && place.author !== name && parties?.includes(name) === true;
+    });
   if (open.length === 0) return;
   const { place } = stage.luck.pick(open).ask;
   if (!isChained(place)) return;
