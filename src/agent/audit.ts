@@ -1,5 +1,5 @@
 import type { ListedCarrier, Transport } from "../carriers/carrier.ts";
-import { parseCursor, readCarrier } from "../carriers/reader.ts";
+import { readAllLines, readCarrier } from "../carriers/reader.ts";
 import { SharedLines } from "../carriers/shared-lines.ts";
 import { textField } from "../protocol/body.ts";
 import { scratchDisk } from "../storage/disk/scratch-disk.ts";
@@ -12,7 +12,6 @@ import { MAX_ROSTER } from "../wire/limits.ts";
 import { Core, EVERYTHING, type CorePlace, type CoreWorld } from "./core.ts";
 import { DECISIONS } from "./duties/decision-record.ts";
 
-const FILE_BUDGET = { bytes: 1024 * 1024, lines: 8_192 };
 /** Of one agent so many keys are taken for its own where none is known. */
 const MOST_KEYS = 64;
 /** Rounds without anything to do, after which nothing more follows from what was read. */
@@ -108,7 +107,7 @@ export function readFileAuthors(disk: Disk, paths: readonly string[]): FileAutho
   const keyIds = new Map<string, Set<string>>();
   const owners = new Map<string, string>();
   for (const path of paths)
-    for (const line of fileLines(disk, path)) {
+    for (const line of readAllLines(disk, path)) {
       const parsed = parseObject(line);
       const from = parsed.ok ? agentName(textField(parsed.value, "from") ?? "") : undefined;
       if (!parsed.ok || from === undefined || handles.size > MAX_ROSTER) continue;
@@ -127,15 +126,6 @@ export function readFileAuthors(disk: Disk, paths: readonly string[]): FileAutho
   return { wireIds, handles, keyIds, owners };
 }
 
-function* fileLines(disk: Disk, path: string): Generator<Uint8Array> {
-  let read = readCarrier(disk, path, undefined, FILE_BUDGET);
-  yield* read.lines;
-  while (read.hasMore) {
-    read = readCarrier(disk, path, read.cursor, FILE_BUDGET);
-    yield* read.lines;
-  }
-}
-
 /** Files by themselves as carriers of those who have written their first lines. */
 export function fileTransport(
   disk: Disk,
@@ -150,10 +140,7 @@ export function fileTransport(
   return toRead({
     kind: "folder",
     list: () => carriers,
-    read: ({ name }, cursor, budget) => {
-      const read = readCarrier(disk, name, parseCursor(cursor), budget);
-      return { ...read, cursor: read.cursor && JSON.stringify(read.cursor) };
-    },
+    read: ({ name }, cursor, budget) => readCarrier(disk, name, cursor, budget),
     knownMs: () => clock.wallMs(),
     health: () => ({
       ...{ remote: "", isMover: false, fetchedMs: undefined, pushedMs: undefined, waiting: 0 },

@@ -4,7 +4,6 @@ import {
   archiveFile,
   compressPart,
   listArchive,
-  PartNames,
   SHARED_FILES,
   type ArchiveOutcome,
 } from "./archive.ts";
@@ -40,7 +39,6 @@ export type CompressedFile =
  */
 export function archiveYear(disk: Disk, place: ArchivePlace, year: number): ArchivedFile[] {
   const { wireDir, handle, layout } = place;
-  const names = partNames(layout);
   const own = ownFiles(place).filter(
     (path) =>
       layout.ours.some((each) => each.path === path) ||
@@ -54,7 +52,7 @@ export function archiveYear(disk: Disk, place: ArchivePlace, year: number): Arch
   return files.map(({ file, author }) =>
     unlessFailed(file, () => ({
       file,
-      ...archiveFile(disk, wireDir, names, file, { year, author }),
+      ...archiveFile(disk, wireDir, layout.parts, file, { year, author }),
     })),
   );
 }
@@ -68,7 +66,7 @@ export function archiveYear(disk: Disk, place: ArchivePlace, year: number): Arch
 export function compressArchive(disk: Disk, place: ArchivePlace): CompressedFile[] {
   const { wireDir, layout } = place;
   const ours = new Set([...ownFiles(place), ...SHARED_FILES]);
-  const parts = listArchive(disk, wireDir, partNames(layout)).parts.filter(
+  const parts = listArchive(disk, wireDir, layout.parts).parts.filter(
     ({ path, live }) => ours.has(live) && !isPacked(path),
   );
   return parts.map(({ path: file }) => {
@@ -84,10 +82,6 @@ export function compressArchive(disk: Disk, place: ArchivePlace): CompressedFile
 
 function ownFiles({ handle, layout }: ArchivePlace): string[] {
   return [...layout.carriers].flatMap(([path, { owner }]) => (owner === handle ? [path] : []));
-}
-
-function partNames({ carriers }: WireLayout): PartNames {
-  return new PartNames([...SHARED_FILES, ...carriers.keys()]);
 }
 
 /** Anything but trouble with files is our own bug, and goes through. */

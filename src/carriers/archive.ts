@@ -62,9 +62,10 @@ const COMPARED_BYTES = 1024 * 1024;
 export class PartNames {
   readonly #live = new Map<string, string>();
 
-  /** @param live paths of live files and of shared files; of two with one name the later one has the parts */
-  constructor(live: Iterable<string>) {
-    for (const path of live) this.#live.set(basename(path, ".jsonl"), path);
+  /** @param carriers paths of live ones beside the shared files; of two with one name the later one has the parts */
+  constructor(carriers: Iterable<string> = []) {
+    for (const path of [...SHARED_FILES, ...carriers])
+      this.#live.set(basename(path, ".jsonl"), path);
   }
 
   /** A handle may end in a number as parts do: the longest name that fits is meant. Undefined: of none. */

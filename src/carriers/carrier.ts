@@ -1,3 +1,4 @@
+import type { PartNames } from "./archive.ts";
 import type { OwnChain, OwnLine } from "./publisher.ts";
 import type { CarrierRead, ReadBudget } from "./reader.ts";
 
@@ -21,7 +22,7 @@ export interface Transport {
    *
    * @throws StorageError when the disk fails
    */
-  read(carrier: ListedCarrier, cursor: string | undefined, budget: ReadBudget): TransportRead;
+  read(carrier: ListedCarrier, cursor: string | undefined, budget: ReadBudget): CarrierRead;
 
   /**
    * Our chain has grown: what our carriers lack of it is appended. The folder has it when this returns; a
@@ -64,11 +65,6 @@ export interface ListedCarrier {
   readonly reader: string | undefined;
 }
 
-/** What a read found; the cursor is opaque text for the store. */
-export interface TransportRead extends Omit<CarrierRead, "cursor"> {
-  readonly cursor: string | undefined;
-}
-
 /**
  * How soon others need a line: `soon` at once, with what comes together; `receipt` within seconds, with what
  * follows meanwhile; `cadence` with the next push, at the latest one cadence after the last.
@@ -82,6 +78,8 @@ export type Urgency = "soon" | "receipt" | "cadence";
 export interface WireLayout {
   /** Live carriers by their paths, of every handle of any roster. */
   readonly carriers: ReadonlyMap<string, ListedCarrier>;
+  /** Which of these, or of the shared files, an archived part belongs to. */
+  readonly parts: PartNames;
   /** Those of ours that are written now. */
   readonly ours: readonly OwnCarrier[];
   /** Every handle of any roster: each has a card and a state file. */

@@ -18,12 +18,11 @@ import type {
   Transport,
   TransportHealth,
   TransportProblem,
-  TransportRead,
   TransportTrouble,
   WireLayout,
 } from "./carrier.ts";
 import { publish, type OwnLine, type Published } from "./publisher.ts";
-import { parseCursor, readCarrier, type ReadBudget } from "./reader.ts";
+import { readCarrier, type CarrierRead, type ReadBudget } from "./reader.ts";
 
 /** Who belongs to a wire, for one of its agents. */
 export interface Membership {
@@ -46,7 +45,8 @@ export function makeWireLayout({ handle, handles, members }: Membership): WireLa
   for (const owner of handles)
     for (const reader of handles) if (owner !== reader) add(pairPath(owner, reader), owner, reader);
   for (const owner of handles) add(outboxPath(owner), owner, undefined);
-  return { carriers, handles, ours: carriersOf(handle, members) };
+  const parts = new PartNames(carriers.keys());
+  return { carriers, parts, handles, ours: carriersOf(handle, members) };
 }
 
 function outboxPath(owner: string): string {
@@ -97,15 +97,14 @@ export interface FolderListing {
 export function listWire(
   disk: Disk,
   wireDir: string,
-  { carriers }: WireLayout,
-  names: PartNames,
+  { carriers, parts }: WireLayout,
 ): FolderListing {
   const passedOver: PassedOver[] = [];
   const live = [
     ...listNames(disk, wireDir, ".", passedOver),
     ...listNames(disk, wireDir, "outbox", passedOver).map((name) => `outbox/${name}`),
   ].filter((path) => path.endsWith(".jsonl") && !SHARED_FILES.includes(path));
-  const archive = listArchive(disk, wireDir, names);
+  const archive = listArchive(disk, wireDir, parts);
   return {
     carriers: [
       ...live.flatMap((path) => carriers.get(path) ?? []),
@@ -166,7 +165,6 @@ export class FolderTransport implements Transport {
   readonly #published = new Map<string, Published>();
   /** Why compressed parts cannot be read to their end, by path. */
   readonly #unreadable = new Map<string, string>();
-  #names: { readonly layout: WireLayout; readonly parts: PartNames } | undefined;
   #listing: FolderListing = { carriers: [], unowned: [], passedOver: [] };
   #listedMs: number | undefined;
   #publishedMs: number | undefined;
@@ -199,21 +197,18 @@ export class FolderTransport implements Transport {
 
   #list(): FolderListing {
     const { disk, wireDir, world } = this.#options;
-    const layout = this.#options.layout();
-    if (this.#names?.layout !== layout)
-      this.#names = { layout, parts: new PartNames([...SHARED_FILES, ...layout.carriers.keys()]) };
-    this.#listing = listWire(disk, wireDir, layout, this.#names.parts);
+    this.#listing = listWire(disk, wireDir, this.#options.layout());
     this.#listedMs = world.clock.wallMs();
     this.#listProblem = undefined;
     return this.#listing;
   }
 
-  read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): TransportRead {
+  read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): CarrierRead {
     const { disk, wireDir } = this.#options;
-    const read = readCarrier(disk, join(wireDir, name), parseCursor(cursor), budget);
+    const read = readCarrier(disk, join(wireDir, name), cursor, budget);
     if (read.unreadable !== undefined) this.#unreadable.set(name, read.unreadable);
     else if (read.isAgain) this.#unreadable.delete(name);
-    return { ...read, cursor: read.cursor && JSON.stringify(read.cursor) };
+    return read;
   }
 
   publish(): void {
@@ -273,7 +268,7 @@ export class FolderTransport implements Transport {
     if (hasOutbox && disk.stat(wireDir) !== undefined)
       makeFolderLike(disk, join(wireDir, "outbox"));
     for (const { path, takes } of layout.ours) {
-      const isPart = (name: string): boolean => this.#names?.parts.liveOf(baseOf(name)) === path;
+      const isPart = (name: string): boolean => layout.parts.liveOf(baseOf(name)) === path;
       const others = carriers
         .filter(({ name, owner }) => (takes === undefined ? owner === ours.handle : isPart(name)))
         .flatMap(({ name }) => (name === path ? [] : [join(wireDir, name)]));

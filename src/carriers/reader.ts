@@ -10,8 +10,8 @@ import { parseObject } from "../wire/json/json.ts";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
 import { isPacked, unpack } from "./packed.ts";
 
-/** How far a carrier was read; plain JSON. It only saves work. */
-export interface CarrierCursor {
+/** How far a carrier was read. It only saves work. */
+interface CarrierCursor {
   readonly dev: number;
   readonly ino: number;
   /** Just after the last newline that was read. */
@@ -37,8 +37,8 @@ export interface CarrierRead {
   readonly oversized: number;
   /** Bytes read that belong to no returned line; absent: none. */
   readonly passed?: number;
-  /** Where to go on; undefined: at the beginning. */
-  readonly cursor: CarrierCursor | undefined;
+  /** Where to go on, as opaque text for the store; undefined: at the beginning. */
+  readonly cursor: string | undefined;
   /** Whether more can be read at once. */
   readonly hasMore: boolean;
   /** What was read before is not what it was: reading began again. */
@@ -58,27 +58,29 @@ export interface ReadBudget {
 }
 
 const PREFIX_BYTES = 64 * 1024;
+const PORTION: ReadBudget = { bytes: 1024 * 1024, lines: 8_192 };
 
 /**
- * The lines behind a cursor, whatever else is in the file. An unterminated end is left for later. A file that
- * is missing, or that is no regular file with one name, has no lines. One whose name ends in `.gz` is read as
- * what it was compressed from. Spec 1.9, 1.10.
+ * The lines behind a cursor, whatever else is in the file. A cursor that cannot be parsed means the beginning. An
+ * unterminated end is left for later. A file that is missing, or that is no regular file with one name, has no
+ * lines. One whose name ends in `.gz` is read as what it was compressed from. Spec 1.9, 1.10.
  *
  * @throws StorageError when the disk fails
  */
 export function readCarrier(
   disk: Disk,
   path: string,
-  cursor: CarrierCursor | undefined,
+  cursorText: string | undefined,
   budget: ReadBudget,
 ): CarrierRead {
+  const cursor = parseCursor(cursorText);
   // Most looks find nothing new, and a look is much cheaper than to open it.
   const look = cursor === undefined ? undefined : disk.stat(path);
   if (cursor !== undefined && look?.kind === "file" && look.nlink === 1 && isSame(look, cursor))
-    return { ...NOTHING, cursor };
+    return { ...NOTHING, cursor: cursorText };
   const file = openUnlessObstructed(disk, path);
   if (file === undefined) return { ...NOTHING, cursor: undefined };
-  if (file === "obstructed") return { ...NOTHING, cursor, isObstructed: true };
+  if (file === "obstructed") return { ...NOTHING, cursor: cursorText, isObstructed: true };
   try {
     const stat = file.stat();
     if (isPacked(path)) return takePacked(file, stat, cursor, budget);
@@ -93,16 +95,21 @@ export function readCarrier(
   }
 }
 
-/** A cursor as the store keeps it; undefined when it is none, so reading begins again. */
-export function parseCursor(text: string | undefined): CarrierCursor | undefined {
-  const value = parseObject(Buffer.from(text ?? ""));
-  if (!value.ok) return undefined;
-  const { prefixHash, ...numbers } = JSON.parse(text ?? "") as Record<keyof CarrierCursor, unknown>;
+/** All whole lines of a carrier that are not blank, read in portions. @throws StorageError */
+export function* readAllLines(disk: Disk, path: string): Generator<Uint8Array> {
+  let read: CarrierRead | undefined;
+  do {
+    read = readCarrier(disk, path, read?.cursor, PORTION);
+    yield* read.lines;
+  } while (read.hasMore);
+}
+
+function parseCursor(text: string | undefined): CarrierCursor | undefined {
+  if (text === undefined || !parseObject(Buffer.from(text)).ok) return undefined;
+  const cursor = JSON.parse(text) as CarrierCursor;
   const names = ["dev", "ino", "offset", "scanned", "size", "mtimeMs"] as const;
-  const isSound = names.every((name) => typeof numbers[name] === "number" && numbers[name] >= 0);
-  return isSound && typeof prefixHash === "string"
-    ? ({ ...numbers, prefixHash } as CarrierCursor)
-    : undefined;
+  const isSound = names.every((name) => typeof cursor[name] === "number" && cursor[name] >= 0);
+  return isSound && typeof cursor.prefixHash === "string" ? cursor : undefined;
 }
 
 const NOTHING = { lines: [], oversized: 0, hasMore: false, isAgain: false };
@@ -143,7 +150,7 @@ function takeLines(
     mtimeMs: stat.mtimeMs,
   };
   const passed = next.offset + next.scanned - begin - taking.bytes;
-  return { lines, oversized, passed, cursor: next, hasMore };
+  return { lines, oversized, passed, cursor: JSON.stringify(next), hasMore };
 }
 
 /** An archived part never changes: one that does is read from its beginning. */
@@ -193,12 +200,12 @@ function takePacked(
     ...{ lines, oversized, hasMore, isAgain: cursor !== undefined && from === undefined },
     passed: splitter.start + ahead - began - taking.bytes,
     ...(unreadable === undefined ? {} : { unreadable }),
-    cursor: {
+    cursor: JSON.stringify({
       ...{ dev, ino, mtimeMs, offset: splitter.start, prefixHash: "" },
       scanned: ahead,
       size: hasMore ? 0 : stat.size,
       packed: { ...next, size: stat.size },
-    },
+    } satisfies CarrierCursor),
   };
 }
 

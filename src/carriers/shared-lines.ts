@@ -2,14 +2,8 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "../storage/disk/disk.ts";
 import { endsLine, joinLines, LINE_END } from "../storage/disk/line-splitter.ts";
-import { listArchive, PartNames, SHARED_FILES } from "./archive.ts";
-import {
-  parseCursor,
-  readCarrier,
-  type CarrierCursor,
-  type CarrierRead,
-  type ReadBudget,
-} from "./reader.ts";
+import { listArchive, PartNames } from "./archive.ts";
+import { readCarrier, type CarrierRead, type ReadBudget } from "./reader.ts";
 
 export interface SharedRead {
   /** Whole lines that are not blank, without their newlines: of archived parts first, then of the live file. */
@@ -42,7 +36,7 @@ export class SharedLines {
   readonly #live: string;
   readonly #budget: ReadBudget;
   /** How far each file was read; the live one has a cursor only when the parts were read to their end. */
-  readonly #cursors = new Map<string, CarrierCursor | undefined>();
+  readonly #cursors = new Map<string, string | undefined>();
 
   /** @param live its path in the wire's folder. @param cursor as another one has returned it */
   constructor(
@@ -57,14 +51,12 @@ export class SharedLines {
     this.#live = live;
     this.#budget = budget;
     const saved = cursor === undefined ? [] : (JSON.parse(cursor) as [string, string | null][]);
-    for (const [path, text] of saved) this.#cursors.set(path, parseCursor(text ?? undefined));
+    for (const [path, at] of saved) this.#cursors.set(path, at ?? undefined);
   }
 
   /** How far it was read, as text. */
   get cursor(): string {
-    return JSON.stringify(
-      [...this.#cursors].map(([path, at]) => [path, at === undefined ? null : JSON.stringify(at)]),
-    );
+    return JSON.stringify([...this.#cursors].map(([path, at]) => [path, at ?? null]));
   }
 
   /** What is new. @throws StorageError */
@@ -123,7 +115,7 @@ export class SharedLines {
     }
   }
 
-  #readOne(path: string, at: CarrierCursor | undefined, lines: number): CarrierRead {
+  #readOne(path: string, at: string | undefined, lines: number): CarrierRead {
     const budget = { ...this.#budget, lines };
     const read = readCarrier(this.#disk, join(this.#wireDir, path), at, budget);
     this.#cursors.set(path, read.cursor);
@@ -131,7 +123,7 @@ export class SharedLines {
   }
 
   #paths(): string[] {
-    const archive = listArchive(this.#disk, this.#wireDir, new PartNames(SHARED_FILES));
+    const archive = listArchive(this.#disk, this.#wireDir, new PartNames());
     const parts = archive.parts.filter(({ live }) => live === this.#live).map(({ path }) => path);
     return [...parts.toSorted(byPart), this.#live];
   }

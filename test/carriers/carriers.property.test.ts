@@ -7,7 +7,7 @@ import {
   type OwnLine,
   type Published,
 } from "../../src/carriers/publisher.ts";
-import { readCarrier, type CarrierCursor } from "../../src/carriers/reader.ts";
+import { readCarrier } from "../../src/carriers/reader.ts";
 import { StorageError } from "../../src/storage/disk/disk.ts";
 import { amount } from "../support/amounts.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
@@ -60,7 +60,7 @@ class Scene {
   disk: MemoryProcess;
   sent = 0;
   published: Published | undefined;
-  cursor: CarrierCursor | undefined;
+  cursor: string | undefined;
   marked = 0;
   readonly seen = new Set<string>();
   copy: Uint8Array = new Uint8Array();

@@ -2,7 +2,7 @@
 // number of the last line that is published. Arguments: the wire's folder, a file with a byte for each line sent.
 import { appendFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { archiveFile, compressPart, PartNames } from "../../src/carriers/archive.ts";
+import { archiveFile, compressPart } from "../../src/carriers/archive.ts";
 import { FolderTransport, makeWireLayout } from "../../src/carriers/folder.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 
@@ -11,7 +11,6 @@ const disk = nodeDisk({ wireDir });
 const handles = ["forge", "scribe", "ann"];
 const members = new Map(handles.map((handle) => [handle, handle !== "ann"]));
 const layout = makeWireLayout({ handle: "forge", handles, members });
-const names = new PartNames(layout.carriers.keys());
 let last = statSync(count).size;
 
 function line(seq: number) {
@@ -52,7 +51,7 @@ for (let turn = 1; ; turn += 1) {
   writeSync(1, `${last}\n`);
   for (const { name } of folder.list()) {
     const isLive = !name.startsWith("archive/");
-    if (isLive && turn % 5 === 0) archiveFile(disk, wireDir, names, name, { year: 2026 });
+    if (isLive && turn % 5 === 0) archiveFile(disk, wireDir, layout.parts, name, { year: 2026 });
     if (!isLive && turn % 7 === 0 && !name.endsWith(".gz")) compressPart(disk, join(wireDir, name));
   }
 }

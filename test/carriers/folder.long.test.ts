@@ -3,9 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { PartNames } from "../../src/carriers/archive.ts";
 import { listWire, makeWireLayout } from "../../src/carriers/folder.ts";
-import { readCarrier, type CarrierCursor } from "../../src/carriers/reader.ts";
+import { readCarrier } from "../../src/carriers/reader.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { amount } from "../support/amounts.ts";
 
@@ -30,7 +29,7 @@ async function killedPublisher(args: readonly string[], numbers: number): Promis
 function numbersIn(wireDir: string, name: string): number[] {
   const disk = nodeDisk({ wireDir });
   const lines: Uint8Array[] = [];
-  let cursor: CarrierCursor | undefined;
+  let cursor: string | undefined;
   for (let hasMore = true; hasMore;) {
     const read = readCarrier(disk, join(wireDir, name), cursor, { bytes: 64 * 1024, lines: 64 });
     expect(read.unreadable).toBeUndefined();
@@ -52,11 +51,10 @@ test("a publisher that is killed at any moment: its carriers hold each line that
     writeFileSync(count, "");
     const handles = ["forge", "scribe", "ann"];
     const layout = makeWireLayout({ handle: "forge", handles, members: new Map() });
-    const names = new PartNames(layout.carriers.keys());
     for (let life = 1; life <= amount(5, 200); life += 1) {
       const published = await killedPublisher([wireDir, count], 1 + ((life * 13) % 60));
       expect(published).toBeGreaterThan(0);
-      const listing = listWire(nodeDisk({ wireDir }), wireDir, layout, names);
+      const listing = listWire(nodeDisk({ wireDir }), wireDir, layout);
       expect(listing).toMatchObject({ unowned: [], passedOver: [] });
       const of = (reader: string | undefined): number[] =>
         listing.carriers

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { archiveFile, compressPart, PartNames } from "../../src/carriers/archive.ts";
+import { archiveFile, compressPart, type PartNames } from "../../src/carriers/archive.ts";
 import type { OwnLines, WireLayout } from "../../src/carriers/carrier.ts";
 import { FolderTransport, listWire, makeWireLayout } from "../../src/carriers/folder.ts";
 import { carrierLines } from "../../src/carriers/packed.ts";
@@ -27,7 +27,7 @@ function diskWith(paths: Iterable<string>): MemoryProcess {
 }
 
 function list(disk: Disk, layout: WireLayout) {
-  return listWire(disk, WIRE, layout, new PartNames(layout.carriers.keys()));
+  return listWire(disk, WIRE, layout);
 }
 
 const membership = (...handles: string[]) => ({
@@ -97,7 +97,7 @@ test("a round over 256 members costs one look at each file that is there", () =>
   const parts = handles.map((handle) => `archive/2026/${handle}.jsonl`);
   const { disk, taken } = countedDisk(diskWith([...files, ...parts, "agent-3_to_agent-7.jsonl"]));
   const layout = makeWireLayout(membership(...handles));
-  const found = listWire(disk, WIRE, layout, new PartNames(layout.carriers.keys()));
+  const found = listWire(disk, WIRE, layout);
   expect(found.carriers).toHaveLength(513);
   const calls = taken();
   expect(calls["disk list"]).toBe(4);
@@ -113,8 +113,7 @@ test("a wire that is reached through a link is listed; nothing within it may be 
     writeFileSync(join(wire, "forge_to_scribe.jsonl"), "");
     symlinkSync(wire, link);
     const layout = makeWireLayout(membership("forge", "scribe"));
-    const names = new PartNames(layout.carriers.keys());
-    expect(listWire(nodeDisk({ wireDir: link }), link, layout, names)).toEqual({
+    expect(listWire(nodeDisk({ wireDir: link }), link, layout)).toEqual({
       carriers: [{ name: "forge_to_scribe.jsonl", owner: "forge", reader: "scribe" }],
       unowned: [],
       passedOver: [
@@ -191,7 +190,7 @@ class Scene {
   }
 
   get names(): PartNames {
-    return new PartNames(this.layout.carriers.keys());
+    return this.layout.parts;
   }
 
   #open(): FolderTransport {

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { archiveFile, compressPart, PartNames, SHARED_FILES } from "../../src/carriers/archive.ts";
+import { archiveFile, compressPart, PartNames } from "../../src/carriers/archive.ts";
 import { SharedLines } from "../../src/carriers/shared-lines.ts";
 import type { Disk } from "../../src/storage/disk/disk.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
@@ -90,7 +90,7 @@ describe("a file that every agent writes (spec 4.8)", () => {
   });
 
   test("archived parts are read before the live file, the earlier parts first", () => {
-    const names = new PartNames(SHARED_FILES);
+    const names = new PartNames();
     const { dir, path } = wireWith();
     const entry = (name: string): string =>
       JSON.stringify({ name, ratified_at: "2026-06-01T11:00:00.000000Z" });
@@ -112,7 +112,7 @@ describe("a file that every agent writes (spec 4.8)", () => {
     const { dir, path } = wireWith();
     const entry = JSON.stringify({ name: "one", ratified_at: "2026-06-01T11:00:00.000000Z" });
     for (const move of [
-      () => archiveFile(disk, dir, new PartNames(SHARED_FILES), FILE, { year: 2026 }),
+      () => archiveFile(disk, dir, new PartNames(), FILE, { year: 2026 }),
       () => compressPart(disk, join(dir, "archive/2026/decisions.jsonl")),
     ]) {
       if (!existsSync(path)) appendFileSync(path, `${entry}\n`);

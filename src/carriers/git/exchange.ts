@@ -43,7 +43,7 @@ export function exchange(
     if (is === "document") exchangeDocument(folder, mirror, path, owner, mayPush);
   const { disk } = folder;
   const roots = [folder.path, mirror.folder] as const;
-  const archives = roots.map((root) => listArchive(disk, root, paths.parts).parts);
+  const archives = roots.map((root) => listArchive(disk, root, paths.layout.parts).parts);
   return SHARED_FILES.flatMap((name) => {
     const [here = [], there = []] = roots.map((root, side) => {
       const parts = archives[side]?.filter(({ live }) => live === name) ?? [];

@@ -11,14 +11,13 @@ import {
   type OwnLines,
   type Transport,
   type TransportHealth,
-  type TransportRead,
   type TransportTrouble,
   type Urgency,
   type WireLayout,
 } from "../carrier.ts";
 import { isPacked } from "../packed.ts";
 import { publish, type Published } from "../publisher.ts";
-import { parseCursor, readCarrier, type ReadBudget } from "../reader.ts";
+import { readCarrier, type CarrierRead, type ReadBudget } from "../reader.ts";
 import { checkTree, type CheckedTree } from "./check-tree.ts";
 import { exchange, type Looks, type WireFolder } from "./exchange.ts";
 import { isFullDisk } from "./git-trouble.ts";
@@ -135,10 +134,8 @@ export class GitTransport implements Transport {
     return once.flatMap((path) => paths.carrier(path) ?? []);
   }
 
-  read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): TransportRead {
-    const at = this.#mirror.at(name);
-    const read = readCarrier(this.#options.disk, at, parseCursor(cursor), budget);
-    return { ...read, cursor: read.cursor && JSON.stringify(read.cursor) };
+  read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): CarrierRead {
+    return readCarrier(this.#options.disk, this.#mirror.at(name), cursor, budget);
   }
 
   publish(urgency: Urgency): void {
@@ -369,7 +366,7 @@ export class GitTransport implements Transport {
     for (const { path, takes } of paths.layout.ours) {
       disk.makeFolder(dirname(mirror.at(path)), PRIVATE_FOLDER);
       if ((disk.stat(mirror.at(path))?.size ?? 0) > PART_BYTES)
-        archiveFile(disk, mirror.folder, paths.parts, path, { year, author: ours.handle });
+        archiveFile(disk, mirror.folder, paths.layout.parts, path, { year, author: ours.handle });
       const all = mirror.list().filter((each) => each !== path);
       const others = all.filter((each) =>
         takes === undefined

@@ -1,5 +1,5 @@
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-import { PartNames, SHARED_FILES } from "../archive.ts";
+import { SHARED_FILES } from "../archive.ts";
 import type { ListedCarrier, WireLayout } from "../carrier.ts";
 
 /**
@@ -39,7 +39,6 @@ const ARCHIVED = /^archive\/20[0-9]{2}\/([^/]+)$/;
 /** Names are formed from handles and compared; no path is followed or split to find a handle. */
 export class WirePaths {
   readonly layout: WireLayout;
-  readonly parts: PartNames;
   /** Every path but those in the archive. */
   readonly live: ReadonlyMap<string, WirePath>;
 
@@ -55,7 +54,6 @@ export class WirePaths {
       live.set(path, { is: "carrier", owner, reader });
     this.layout = layout;
     this.live = live;
-    this.parts = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
   }
 
   /** Undefined: no path that a wire has. */
@@ -66,7 +64,7 @@ export class WirePaths {
 
   /** The live file that it is, or is an archived part of. */
   liveOf(path: string): string | undefined {
-    return this.live.has(path) ? path : this.parts.liveOf(ARCHIVED.exec(path)?.[1] ?? "");
+    return this.live.has(path) ? path : this.layout.parts.liveOf(ARCHIVED.exec(path)?.[1] ?? "");
   }
 
   carrier(name: string): ListedCarrier | undefined {

@@ -4,7 +4,6 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { noDaemon } from "../../agent/answers/troubles.ts";
 import { unownedLogs } from "../../agent/answers/unowned-logs.ts";
-import { PartNames, SHARED_FILES } from "../../carriers/archive.ts";
 import { listWire, makeWireLayout } from "../../carriers/folder.ts";
 import { knownMembership } from "../../agent/config/known-handles.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
@@ -126,9 +125,7 @@ function doesNotChain(handle: string): Finding {
 export function checkUnowned(disk: Disk, place: AgentConfig): readonly Finding[] {
   const { wire } = place;
   const membership = knownMembership(disk, place);
-  const layout = makeWireLayout(membership);
-  const names = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
-  const { unowned } = listWire(disk, wire.folder, layout, names);
+  const { unowned } = listWire(disk, wire.folder, makeWireLayout(membership));
   const found = unownedText(unownedLogs(disk, wire.folder, unowned));
   if (found === undefined) return [];
   return [
@@ -144,8 +141,7 @@ export function checkUnowned(disk: Disk, place: AgentConfig): readonly Finding[]
 export function growthOf(disk: Disk, place: AgentConfig): readonly GrowthView[] {
   const { wire } = place;
   const layout = makeWireLayout(knownMembership(disk, place));
-  const names = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
-  const { carriers } = listWire(disk, wire.folder, layout, names);
+  const { carriers } = listWire(disk, wire.folder, layout);
   const files = {
     logs: carriers.map(({ name }) => join(wire.folder, name)),
     decisions: [wire.decisions],

@@ -1,5 +1,4 @@
 import type { WireLayout } from "../../carriers/carrier.ts";
-import type { PartNames } from "../../carriers/archive.ts";
 import { readLine, type Problem } from "../../protocol/admit/read-line.ts";
 import { isBlank, LineSplitter, NEWLINE } from "../../storage/disk/line-splitter.ts";
 import { mayBeUnsigned, type SigningPolicy } from "../../trust/policy/config.ts";
@@ -7,7 +6,7 @@ import type { TrustStore } from "../../trust/store.ts";
 import { verifySignature } from "../../wire/signature.ts";
 import type { Blob, Change, Changes } from "./changes.ts";
 import type { Git } from "./git.ts";
-import { linesIn, logPartOf, logsAmong, partNamesOf, type StoredLog } from "./wire-logs.ts";
+import { linesIn, logPartOf, logsAmong, type StoredLog } from "./wire-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
 
 /** What is wrong with the change of a log. Spec 3.6. */
@@ -77,7 +76,7 @@ export function logProblems(wire: WireInRepository, changes: Changes): LogProble
 
 /** The logs of which a file differs from one of the states before. */
 function changedLogs({ folder, layout }: WireInRepository, changes: Changes): ChangedLog[] {
-  const names: PartNames = partNamesOf(layout);
+  const names = layout.parts;
   const states = [...changes.from, ...changes.replaced];
   const inWire = (path: string): string | undefined =>
     folder === ""

@@ -2,8 +2,7 @@ import { basename } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { DeaddropError } from "../../api/errors.ts";
 import { NEWLINE } from "../../storage/disk/line-splitter.ts";
-import { PartNames, SHARED_FILES } from "../../carriers/archive.ts";
-import type { WireLayout } from "../../carriers/carrier.ts";
+import type { PartNames } from "../../carriers/archive.ts";
 import type { Blob } from "./changes.ts";
 
 /** An archived segment is read up to this size. */
@@ -32,11 +31,6 @@ export function logPartOf(names: PartNames, pathInWire: string): LogPart | undef
   const stem = basename(log, ".jsonl");
   const [, number = "1"] = /^\.([1-9][0-9]{0,8})\./.exec(entry.slice(stem.length)) ?? [];
   return { log, order: [Number(year), Number(number)] };
-}
-
-/** Which parts belong to which carrier. */
-export function partNamesOf({ carriers }: WireLayout): PartNames {
-  return new PartNames([...SHARED_FILES, ...carriers.keys()]);
 }
 
 /** The logs among the files of a wire, by the path of their live file. */

@@ -1,15 +1,13 @@
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { PartNames, SHARED_FILES } from "../../carriers/archive.ts";
 import { listWire, makeWireLayout } from "../../carriers/folder.ts";
-import { readCarrier, type CarrierRead } from "../../carriers/reader.ts";
+import { readAllLines } from "../../carriers/reader.ts";
 import { readMembersChange } from "../../protocol/asks/members-change.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { identityPaths } from "../../storage/paths.ts";
 import { parseObject } from "../../wire/json/json.ts";
 import type { SetupHost } from "../host.ts";
 
-const BUDGET = { bytes: 1024 * 1024, lines: 8_192 };
 const MEMBERS = Buffer.from('"members"');
 
 interface Newcomer {
@@ -27,7 +25,7 @@ export function isProposed(disk: Disk, newcomer: Newcomer): boolean {
   const { carriers, unowned } = listFiles(disk, newcomer);
   const files = [...carriers.map(({ name }) => name), ...unowned];
   return files.some((name) => {
-    for (const line of linesOf(disk, join(newcomer.wireDir, name))) {
+    for (const line of readAllLines(disk, join(newcomer.wireDir, name))) {
       if (!Buffer.from(line).includes(MEMBERS)) continue;
       const parsed = parseObject(line);
       const change = parsed.ok ? readMembersChange(parsed.value["body"] ?? null) : undefined;
@@ -59,15 +57,5 @@ export function refuseWithoutKey(
 
 function listFiles(disk: Disk, { wireDir, roster, handle }: Newcomer) {
   const handles = [...new Set([...roster, handle])];
-  const layout = makeWireLayout({ handle, handles, members: new Map() });
-  const names = new PartNames([...SHARED_FILES, ...layout.carriers.keys()]);
-  return listWire(disk, wireDir, layout, names);
-}
-
-function* linesOf(disk: Disk, path: string): Generator<Uint8Array> {
-  let read: CarrierRead | undefined;
-  do {
-    read = readCarrier(disk, path, read?.cursor, BUDGET);
-    yield* read.lines;
-  } while (read.hasMore);
+  return listWire(disk, wireDir, makeWireLayout({ handle, handles, members: new Map() }));
 }

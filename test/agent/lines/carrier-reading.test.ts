@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { CarrierReading, type ReadingNow } from "../../../src/agent/lines/carrier-reading.ts";
 import type { Transport } from "../../../src/carriers/carrier.ts";
-import { parseCursor, readCarrier } from "../../../src/carriers/reader.ts";
+import { readCarrier } from "../../../src/carriers/reader.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { Database } from "../../../src/store/database.ts";
 import { Store } from "../../../src/store/store.ts";
@@ -22,10 +22,7 @@ class FetchedFile {
   readonly transport: Transport = {
     kind: "git",
     list: () => [{ name: "outbox/scribe.jsonl", owner: "scribe", reader: undefined }],
-    read: (_carrier, cursor, budget) => {
-      const read = readCarrier(nodeDisk(), this.path, parseCursor(cursor), budget);
-      return { ...read, cursor: read.cursor && JSON.stringify(read.cursor) };
-    },
+    read: (_carrier, cursor, budget) => readCarrier(nodeDisk(), this.path, cursor, budget),
     knownMs: () => this.fetchedMs,
     publish: () => undefined,
     publishedThrough: 0,

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { PartNames } from "../../../src/carriers/archive.ts";
 import type { ListedCarrier, OwnCarrier, WireLayout } from "../../../src/carriers/carrier.ts";
 import { GitTransport } from "../../../src/carriers/git/git-transport.ts";
 import type { ExtraLine, OwnLine } from "../../../src/carriers/publisher.ts";
@@ -213,7 +214,7 @@ export function layoutOf(handle: string): WireLayout {
   ]);
   const ours: OwnCarrier[] = [{ path: `outbox/${handle}.jsonl` }];
   const byPath = new Map(carriers.map((carrier) => [carrier.name, carrier]));
-  return { carriers: byPath, ours, handles: AGENTS };
+  return { carriers: byPath, parts: new PartNames(byPath.keys()), ours, handles: AGENTS };
 }
 
 function parse(text: string): { from: string; seq: number; body: string }[] {

@@ -147,10 +147,10 @@ describe("lines", () => {
   });
 
   test("reach a member that does not chain by copies in its own file", async () => {
-    const { carriers, handles } = layoutOf("forge");
+    const layout = layoutOf("forge");
     const takes = ({ seq }: { seq: number }): boolean => seq % 2 === 0;
     const ours = [{ path: FORGE }, { path: "forge_to_ann.jsonl", takes }];
-    const chained = scene.agent("forge", "other", { layout: { carriers, handles, ours } });
+    const chained = scene.agent("forge", "other", { layout: { ...layout, ours } });
     chained.write("config.json", CONFIG);
     chained.say("f1", "f2", "f3", "f4");
     await turns(chained, scribe);
