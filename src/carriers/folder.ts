@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { SECOND_MS } from "../wire/durations.ts";
 import { isJsonArray, parseObject } from "../wire/json/json.ts";
@@ -21,7 +21,7 @@ import type {
   TransportTrouble,
   WireLayout,
 } from "./carrier.ts";
-import { publish, type OwnLine, type Published } from "./publisher.ts";
+import { publish, type OwnChain, type OwnLine, type Published } from "./publisher.ts";
 import { readCarrier, type CarrierRead, type ReadBudget } from "./reader.ts";
 
 /** Who belongs to a wire, for one of its agents. */
@@ -118,6 +118,39 @@ export function listWire(
   };
 }
 
+/** Carriers of a wire in one folder, as they were just listed. */
+interface CarrierFolder {
+  readonly disk: Disk;
+  readonly root: string;
+  /** Of new carriers. */
+  readonly mode: number;
+  readonly layout: WireLayout;
+  readonly carriers: readonly ListedCarrier[];
+}
+
+/** How far each carrier of ours in one folder was published, by its path. */
+export type PublishedCarriers = Map<string, Published>;
+
+/** Appends to a carrier of ours what it and its archived parts lack of our chain. @throws StorageError */
+export function publishTo(
+  { disk, root, mode, layout, carriers }: CarrierFolder,
+  { path, takes }: OwnCarrier,
+  ours: OwnLines,
+  chain: OwnChain,
+  published: PublishedCarriers,
+): void {
+  // Copies for one member are in its own file; all else may be in any carrier of ours.
+  const isOther = ({ name, owner }: ListedCarrier): boolean =>
+    takes === undefined ? owner === ours.handle : layout.parts.liveOf(basename(name)) === path;
+  const others = carriers.filter((each) => each.name !== path && isOther(each));
+  const carrier = {
+    ...{ path: join(root, path), others: others.map(({ name }) => join(root, name)), mode },
+    ...(takes && { takes }),
+  };
+  const before = (last: OwnLine): void => ours.beforeAppend(last);
+  published.set(path, publish(disk, carrier, chain, published.get(path), before));
+}
+
 /** What the folder needs of the world, so that a simulator can own all of it. */
 export interface FolderWorld {
   readonly clock: { wallMs(): number };
@@ -162,7 +195,7 @@ export class FolderTransport implements Transport {
   readonly kind = "folder";
   readonly #options: FolderOptions;
   readonly #listeners: ((name?: string) => void)[] = [];
-  readonly #published = new Map<string, Published>();
+  readonly #published: PublishedCarriers = new Map();
   /** Why compressed parts cannot be read to their end, by path. */
   readonly #unreadable = new Map<string, string>();
   #listing: FolderListing = { carriers: [], unowned: [], passedOver: [] };
@@ -267,18 +300,8 @@ export class FolderTransport implements Transport {
     const hasOutbox = layout.ours.some(({ path }) => path.startsWith("outbox/"));
     if (hasOutbox && disk.stat(wireDir) !== undefined)
       makeFolderLike(disk, join(wireDir, "outbox"));
-    for (const { path, takes } of layout.ours) {
-      const isPart = (name: string): boolean => layout.parts.liveOf(baseOf(name)) === path;
-      const others = carriers
-        .filter(({ name, owner }) => (takes === undefined ? owner === ours.handle : isPart(name)))
-        .flatMap(({ name }) => (name === path ? [] : [join(wireDir, name)]));
-      const carrier = { path: join(wireDir, path), others, mode, ...(takes && { takes }) };
-      const known = this.#published.get(path);
-      const published = publish(disk, carrier, chain, known, (last) => {
-        ours.beforeAppend(last);
-      });
-      this.#published.set(path, published);
-    }
+    const place = { disk, root: wireDir, mode, layout, carriers };
+    for (const carrier of layout.ours) publishTo(place, carrier, ours, chain, this.#published);
     if (layout.ours.length > 0) this.#publishedThrough = chain.last;
     this.#publishedMs = this.#options.world.clock.wallMs();
   }
@@ -330,10 +353,6 @@ export class FolderTransport implements Transport {
 
 function problemOf({ error, sinceMs }: PublishTrouble): TransportProblem {
   return { code: "local", detail: error.message, hint: error.hint, sinceMs };
-}
-
-function baseOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function asTrouble({ path, problem }: PassedOver): TransportTrouble {

@@ -37,7 +37,7 @@ export function checkTree(
     const before = taken.get(path);
     if (file !== undefined) refused.add(path);
     if (file !== undefined && before !== undefined) files.set(path, before.id);
-    if (file?.is === "carrier") incomplete.add(file.owner);
+    if (file?.is === "carrier" && file.owner !== undefined) incomplete.add(file.owner);
     // Nobody's files can be there.
     if (/^(?:outbox|archive(?:\/20[0-9]{2})?)$/.test(path))
       for (const each of paths.layout.handles) incomplete.add(each);

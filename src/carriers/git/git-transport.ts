@@ -15,8 +15,7 @@ import {
   type Urgency,
   type WireLayout,
 } from "../carrier.ts";
-import { isPacked } from "../packed.ts";
-import { publish, type Published } from "../publisher.ts";
+import { listWire, publishTo, type PublishedCarriers } from "../folder.ts";
 import { readCarrier, type CarrierRead, type ReadBudget } from "../reader.ts";
 import { checkTree, type CheckedTree } from "./check-tree.ts";
 import { exchange, type Looks, type WireFolder } from "./exchange.ts";
@@ -84,7 +83,7 @@ export class GitTransport implements Transport {
   readonly #stopped = new AbortController();
   readonly #listeners: (() => void)[] = [];
   readonly #looks: Looks = new Map();
-  readonly #published = new Map<string, Published>();
+  readonly #published: PublishedCarriers = new Map();
   #paths: WirePaths | undefined;
   #repository: Repository | undefined;
   /** Nothing was fetched into it yet. */
@@ -127,11 +126,11 @@ export class GitTransport implements Transport {
       if (error instanceof StorageError || error instanceof TransportError) return [];
       throw error;
     }
-    const paths = this.#currentPaths();
-    const all = new Set(this.#mirror.list());
-    // While a part is compressed both forms are there.
-    const once = [...all].filter((path) => !isPacked(path) || !all.has(path.slice(0, -3)));
-    return once.flatMap((path) => paths.carrier(path) ?? []);
+    return this.#listMirror(this.#options.layout());
+  }
+
+  #listMirror(layout: WireLayout): readonly ListedCarrier[] {
+    return listWire(this.#options.disk, this.#mirror.folder, layout).carriers;
   }
 
   read({ name }: ListedCarrier, cursor: string | undefined, budget: ReadBudget): CarrierRead {
@@ -323,7 +322,7 @@ export class GitTransport implements Transport {
   async #push(repository: Repository, seen: Seen): Promise<"pushed" | "nothing" | "late"> {
     const mirror = this.#mirror;
     if (seen.head !== this.#pushed) this.#schedule.noteOthers();
-    this.#publish(seen.paths);
+    this.#publish(seen.paths.layout);
     const { handle } = this.#options.ours;
     const isOurs = (path: string): boolean => {
       const file = seen.paths.get(path);
@@ -358,28 +357,21 @@ export class GitTransport implements Transport {
   }
 
   /** Appends to our files of the mirror what they lack of our chain. */
-  #publish(paths: WirePaths): void {
+  #publish(layout: WireLayout): void {
     const { disk, ours, world } = this.#options;
     const mirror = this.#mirror;
     const chain = ours.chain();
     const year = new Date(world.clock.wallMs()).getUTCFullYear();
-    for (const { path, takes } of paths.layout.ours) {
-      disk.makeFolder(dirname(mirror.at(path)), PRIVATE_FOLDER);
-      if ((disk.stat(mirror.at(path))?.size ?? 0) > PART_BYTES)
-        archiveFile(disk, mirror.folder, paths.layout.parts, path, { year, author: ours.handle });
-      const all = mirror.list().filter((each) => each !== path);
-      const others = all.filter((each) =>
-        takes === undefined
-          ? paths.carrier(each)?.owner === ours.handle
-          : paths.liveOf(each) === path,
-      );
-      const carrier = { path: mirror.at(path), others: others.map((each) => mirror.at(each)) };
-      const whole = { ...carrier, mode: PRIVATE_FILE, ...(takes && { takes }) };
-      const known = this.#published.get(path);
-      const published = publish(disk, whole, chain, known, (last) => ours.beforeAppend(last));
-      this.#published.set(path, published);
+    for (const carrier of layout.ours) {
+      const at = mirror.at(carrier.path);
+      disk.makeFolder(dirname(at), PRIVATE_FOLDER);
+      if ((disk.stat(at)?.size ?? 0) > PART_BYTES)
+        archiveFile(disk, mirror.folder, layout.parts, carrier.path, { year, author: ours.handle });
+      const carriers = this.#listMirror(layout);
+      const place = { disk, root: mirror.folder, mode: PRIVATE_FILE, layout, carriers };
+      publishTo(place, carrier, ours, chain, this.#published);
     }
-    if (paths.layout.ours.length > 0) this.#appended = chain.last;
+    if (layout.ours.length > 0) this.#appended = chain.last;
   }
 
   /** What the operator is told while the remote lacks what it had. */

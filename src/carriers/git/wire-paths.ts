@@ -1,20 +1,20 @@
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { SHARED_FILES } from "../archive.ts";
-import type { ListedCarrier, WireLayout } from "../carrier.ts";
+import type { WireLayout } from "../carrier.ts";
 
 /**
- * What a path in the repository is. `owner`: the agent that alone writes it.
+ * What a path in the repository is.
  *
  * - `carrier`: of one owner; live or archived.
  * - `shared`: lines of everybody, live or archived.
  * - `document`: replaced as a whole.
  * - `other`: of the repository or of people, none of the wire's business.
  */
-export type WirePath =
-  | { readonly is: "carrier"; readonly owner: string; readonly reader: string | undefined }
-  | { readonly is: "shared"; readonly owner?: undefined }
-  | { readonly is: "document"; readonly owner: string | undefined }
-  | { readonly is: "other"; readonly owner?: undefined };
+export interface WirePath {
+  readonly is: "carrier" | "shared" | "document" | "other";
+  /** The agent that alone writes it. */
+  readonly owner?: string;
+}
 
 /** More of a file is not taken. A shared file has to fit into memory. */
 export const MAX_BYTES: Readonly<Record<WirePath["is"], number>> = {
@@ -44,31 +44,20 @@ export class WirePaths {
 
   constructor(layout: WireLayout) {
     const live = new Map<string, WirePath>();
-    for (const path of COMMON_DOCUMENTS) live.set(path, { is: "document", owner: undefined });
+    for (const path of COMMON_DOCUMENTS) live.set(path, { is: "document" });
     for (const owner of layout.handles) {
       live.set(`trust/${owner}.card.json`, { is: "document", owner });
       live.set(`${owner}_state.json`, { is: "document", owner });
     }
     for (const path of SHARED_FILES) live.set(path, { is: "shared" });
-    for (const [path, { owner, reader }] of layout.carriers)
-      live.set(path, { is: "carrier", owner, reader });
+    for (const [path, { owner }] of layout.carriers) live.set(path, { is: "carrier", owner });
     this.layout = layout;
     this.live = live;
   }
 
   /** Undefined: no path that a wire has. */
   get(path: string): WirePath | undefined {
-    const live = this.liveOf(path);
-    return live === undefined && OTHER.test(path) ? { is: "other" } : this.live.get(live ?? "");
-  }
-
-  /** The live file that it is, or is an archived part of. */
-  liveOf(path: string): string | undefined {
-    return this.live.has(path) ? path : this.layout.parts.liveOf(ARCHIVED.exec(path)?.[1] ?? "");
-  }
-
-  carrier(name: string): ListedCarrier | undefined {
-    const found = this.get(name);
-    return found?.is === "carrier" ? { name, owner: found.owner, reader: found.reader } : undefined;
+    const live = this.layout.parts.liveOf(ARCHIVED.exec(path)?.[1] ?? "") ?? path;
+    return this.live.get(live) ?? (OTHER.test(path) ? { is: "other" } : undefined);
   }
 }
