@@ -1,7 +1,7 @@
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { TransportError } from "../../carriers/carrier.ts";
-import { LookedRemote } from "../../carriers/git/look-at-remote.ts";
+import { fetchRemote, type LookedRemote } from "../../carriers/git/look-at-remote.ts";
 import { readRemoteUrl, type RemoteUrl } from "../../carriers/git/remote-url.ts";
 import { isBranch } from "../../carriers/transport-settings.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
@@ -27,13 +27,8 @@ export function lookAtRemote(
   if (branch !== undefined && !isBranch(branch)) {
     throw new DeaddropError("usage", `--branch ${branch}: that is no name of a branch`);
   }
-  return explained(
-    LookedRemote.look(
-      { disk, env, wallMs: () => nowMs, ...(handle === undefined ? {} : { handle }) },
-      remote,
-      branch,
-    ),
-  );
+  const looking = { disk, env, wallMs: () => nowMs, handle };
+  return explained(fetchRemote(looking, remote, branch));
 }
 
 /** What the wire in a remote says of itself; undefined: it has no `config.json`, or there is no wire. */

@@ -8,7 +8,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LookedRemote } from "../../../src/carriers/git/look-at-remote.ts";
+import { fetchRemote, type LookedRemote } from "../../../src/carriers/git/look-at-remote.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { CONFIG, git, GitScene, layoutOf } from "./git-scene.ts";
 
@@ -28,7 +28,7 @@ afterEach(async () => {
 async function look(branch?: string, remote = scene.remote): Promise<LookedRemote> {
   const env = { PATH: process.env["PATH"], HOME: scene.root };
   const looking = { disk: nodeDisk(), env, wallMs: () => Date.parse("2026-06-01T10:00:00Z") };
-  const found = await LookedRemote.look(looking, { url: remote, scheme: "file" }, branch);
+  const found = await fetchRemote(looking, { url: remote, scheme: "file" }, branch);
   looked.push(found);
   return found;
 }

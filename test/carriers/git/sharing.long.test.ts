@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { claimWire } from "../../../src/carriers/git/claim-wire.ts";
+import { claimWire } from "../../../src/carriers/git/look-at-remote.ts";
 import { Repository } from "../../../src/carriers/git/repository.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { CONDITION_LIMIT_MS } from "../../support/hang-guard.ts";
