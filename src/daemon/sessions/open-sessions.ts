@@ -5,14 +5,11 @@ import { HOUR_MS } from "../../wire/durations.ts";
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 import { processWakes } from "../wake.ts";
-import { isQuietAt } from "./quiet-times.ts";
 import { isThreadShown } from "./codex-threads.ts";
 import { isAlive } from "./session-process.ts";
-import type { SessionsRounds, ToolSessions } from "./registry.ts";
-import { makeToolSessions } from "./tool-sessions.ts";
-import { hasDesktop } from "./desktop.ts";
-import type { SpentWake, SpentWakes } from "./wake-budget.ts";
-import { reachSession } from "./wakers.ts";
+import { ToolSessions, type ToolSessionsOptions } from "./tool-sessions.ts";
+import { isQuietAt, type SpentWake, type SpentWakes } from "./wake-budget.ts";
+import { hasDesktop, reachSession } from "./wakers.ts";
 
 const MAX_SPENT_BYTES = 4 * 1_048_576;
 
@@ -20,13 +17,13 @@ const MAX_SPENT_BYTES = 4 * 1_048_576;
 export function openToolSessions(
   agent: Agent,
   queue: Queue,
-  rounds: SessionsRounds,
+  rounds: ToolSessionsOptions["rounds"],
   /** `soon`: has the daemon make a round, so that a heartbeat that is owed goes out. */
   { log, soon }: { readonly log: Logger; soon(): void },
 ): ToolSessions {
   const { handle } = agent.place;
   const wallMs = (): number => Date.now();
-  return makeToolSessions({
+  return new ToolSessions({
     agent: {
       handle,
       peers: () =>

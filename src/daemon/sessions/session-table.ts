@@ -1,5 +1,4 @@
 import type { HookEvent, SessionName, WakeAnswer } from "../../api/tool-sessions.ts";
-import type { SessionsHost } from "./registry.ts";
 import {
   afterEvent,
   afterHiding,
@@ -8,6 +7,7 @@ import {
   isSeenOpen,
   isWakeable,
   newSession,
+  type SessionsHost,
   type ToolSession,
 } from "./tool-session.ts";
 

@@ -2,6 +2,7 @@ import type {
   HookEvent,
   Moment,
   NotWokenView,
+  SessionName,
   SessionProcess,
   ToolSessionView,
   WakeWay,
@@ -9,7 +10,18 @@ import type {
 import type { Marks } from "../../api/views.ts";
 import type { NotWoken } from "../../protocol/beats/beat.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
-import type { SessionsHost } from "./registry.ts";
+
+/** What the sessions do to processes. */
+export interface SessionsHost {
+  /** Undefined: it cannot be told from here, so its session ends by what its hooks say. */
+  readonly isAlive: (process: SessionProcess) => boolean | undefined;
+  /** A screen still shows the thread of Codex that it showed when the way was named. */
+  readonly isThreadShown: (way: WakeWay & { readonly by: "codex" }) => boolean;
+  /** A person can be told on a desktop. */
+  readonly hasDesktop: boolean;
+  /** Goes one of the ways; false when the session could not be reached, or is at work. */
+  reach(way: WakeWay, session: SessionName, text: string): Promise<boolean>;
+}
 
 /** A session that no hook has reported on for so long is no longer busy. Spec 8.3. */
 const BUSY_LIMIT_MS = HOUR_MS;

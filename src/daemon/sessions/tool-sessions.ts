@@ -6,7 +6,8 @@ import type {
   ToolSessionView,
   WakeAnswer,
 } from "../../api/tool-sessions.ts";
-import type { Turn } from "../../api/rounds.ts";
+import type { Logger } from "../../agent/session/world.ts";
+import type { RoundRegistry, Turn } from "../../api/rounds.ts";
 import type { MailView, Marks } from "../../api/views.ts";
 import type { NotWoken } from "../../protocol/beats/beat.ts";
 import {
@@ -28,13 +29,39 @@ import {
   notWokenView,
   sessionView,
   wayTo,
+  type SessionsHost,
   type ToolSession,
   type Way,
 } from "./tool-session.ts";
+import type { Wake } from "../wake.ts";
 import { Looks } from "./looks.ts";
-import type { ToolSessions, ToolSessionsOptions } from "./registry.ts";
 import { keyOf, SessionTable } from "./session-table.ts";
-import { WakeBudget, type WakingMessage } from "./wake-budget.ts";
+import { WakeBudget, type SpentWakes, type WakeLimits, type WakingMessage } from "./wake-budget.ts";
+
+/** What the sessions are given of their agent, its operator and the machine. */
+export interface ToolSessionsOptions {
+  readonly agent: {
+    readonly handle: string;
+    peers(): readonly string[];
+    /** What is unread beyond the marks. */
+    mail(marks: Marks): Promise<MailView>;
+    /** The agent is at work, or it is not; and for whose mail it is not woken. */
+    setState(state: "busy" | "idle", notWoken: Readonly<Record<string, NotWoken>>): Promise<void>;
+  };
+  /** The agent's turns in collaboration rounds that it was not told of. Spec 6.3. */
+  readonly rounds: Pick<RoundRegistry, "turns" | "told">;
+  readonly operator: {
+    limits(): WakeLimits;
+    /** Nobody is to be woken now. */
+    isQuiet(): boolean;
+    /** The budget is used up. */
+    overBudget(): void;
+  };
+  readonly spent: SpentWakes;
+  readonly host: SessionsHost;
+  readonly clock: { monoMs(): number; wallMs(): number; readonly wake: Wake };
+  readonly log: Logger;
+}
 
 /** What a session is told, and the marks that say so. */
 interface Said {
@@ -61,11 +88,8 @@ const TELLING_MS = 2_500;
 const AGAIN_MS = { first: 2 * SECOND_MS, longest: 10 * SECOND_MS };
 const NOTHING: HookAnswer = { say: null, goOn: false, marks: {} };
 
-export function makeToolSessions(options: ToolSessionsOptions): ToolSessions {
-  return new Registry(options);
-}
-
-class Registry implements ToolSessions {
+/** The sessions of tools that our agent runs in: what they are told, and when they are woken. */
+export class ToolSessions {
   readonly #options: ToolSessionsOptions;
   readonly #table = new SessionTable();
   readonly #budget: WakeBudget;
@@ -83,6 +107,7 @@ class Registry implements ToolSessions {
     this.#looks = new Looks({ clock, log, look: () => this.#look() });
   }
 
+  /** A hook of a tool was run. */
   async event(event: HookEvent): Promise<HookAnswer> {
     const nowMs = this.#options.clock.monoMs();
     this.#table.dropEnded(this.#options.host);
@@ -105,11 +130,13 @@ class Registry implements ToolSessions {
     return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#tellNews(event);
   }
 
+  /** What was answered has been shown. */
   named(name: SessionName, marks: Marks): void {
     this.#shown(keyOf(name), marks);
     this.rounded();
   }
 
+  /** Answers when the session is to be woken. `gone`: who waits has ended. */
   awaitWake(
     name: SessionName & { readonly process: SessionProcess | undefined },
     gone: AbortSignal,
@@ -142,6 +169,7 @@ class Registry implements ToolSessions {
     );
   }
 
+  /** There may be mail, or a turn in a round. */
   rounded(): void {
     if (this.#table.size > 0) this.#looks.now();
   }

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Pane, SessionName, WakeWay } from "../../api/tool-sessions.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
 import { isThreadShown } from "./codex-threads.ts";
-import { desktopCommand } from "./desktop.ts";
 import { isReadyForKeys } from "./screens.ts";
 
 /** A program that does not end within this time was of no use. */
@@ -106,6 +105,30 @@ function sendMessage(
 async function showOnDesktop(text: string): Promise<boolean> {
   const [program, ...args] = desktopCommand(process.platform, text);
   return (await output(program, args)) !== undefined;
+}
+
+/** Whether somebody may see what is shown on a desktop. */
+export function hasDesktop(
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): boolean {
+  if (platform === "darwin") return true;
+  const { DISPLAY, WAYLAND_DISPLAY, DBUS_SESSION_BUS_ADDRESS } = env;
+  return [DISPLAY, WAYLAND_DISPLAY, DBUS_SESSION_BUS_ADDRESS].some((each) => each !== undefined);
+}
+
+/** The program, with its arguments, that shows a line of ours on the desktop. Spec 8.3. @internal */
+export function desktopCommand(
+  platform: NodeJS.Platform,
+  text: string,
+): readonly [program: string, ...args: string[]] {
+  if (platform !== "darwin") return ["notify-send", "--app-name=deaddrop", "--", "deaddrop", text];
+  const script = [
+    "on run words",
+    'display notification (item 1 of words) with title "deaddrop"',
+    "end run",
+  ];
+  return ["osascript", ...script.flatMap((line) => ["-e", line]), text];
 }
 
 /** Undefined: it does not run, or failed. */

@@ -2,8 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { desktopCommand, hasDesktop } from "../../../src/daemon/sessions/desktop.ts";
-import { reachSession } from "../../../src/daemon/sessions/wakers.ts";
+import { desktopCommand, hasDesktop, reachSession } from "../../../src/daemon/sessions/wakers.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -5,7 +5,7 @@ import type { MailView, Marks } from "../../../src/api/views.ts";
 import type { MailLine } from "../../../src/agent/answers/mail.ts";
 import type { NotWoken } from "../../../src/protocol/beats/beat.ts";
 import type { SpentWake } from "../../../src/daemon/sessions/wake-budget.ts";
-import { makeToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
+import { ToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
 import { DEFAULT_SETTINGS } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 
@@ -62,7 +62,7 @@ function stage(kept: { spent: readonly SpentWake[] } = { spent: [] }) {
       marks: { scribe: world.unread.at(-1)?.line ?? 0 },
     };
   };
-  const sessions = makeToolSessions({
+  const sessions = new ToolSessions({
     agent: {
       handle: "forge",
       peers: () => world.peers,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isQuietAt } from "../../../src/daemon/sessions/quiet-times.ts";
+import { isQuietAt } from "../../../src/daemon/sessions/wake-budget.ts";
 import { WakeBudget, type WakingMessage } from "../../../src/daemon/sessions/wake-budget.ts";
 
 const LIMITS = { perPeer: 6, perThread: 3, inAll: 20 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import type { HookEvent, Moment, WakeAnswer } from "../../../src/api/tool-sessions.ts";
 import type { MailView, Marks } from "../../../src/api/views.ts";
-import { makeToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
+import { ToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
 
 // What becomes of waking when something else happens meanwhile: the session or the daemon ends, the
 // operator wants quiet, or what was said is never shown. The clock is the test's.
@@ -29,7 +29,7 @@ class Stage {
   unread: MailLine[] = [];
   private lines = 0;
 
-  readonly sessions = makeToolSessions({
+  readonly sessions = new ToolSessions({
     agent: {
       handle: "forge",
       peers: () => ["scribe", "mason"],
