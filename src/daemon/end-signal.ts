@@ -25,12 +25,12 @@ export function endSignal(
   });
   process.on("SIGUSR1", () => look());
   return new Promise((resolve) => {
+    let isEnding = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
+      process.on(signal, () => {
+        if (isEnding) process.exit(0);
+        isEnding = true;
         resolve(signal);
-        for (const again of ["SIGTERM", "SIGINT"] as const) {
-          process.once(again, () => process.exit(0));
-        }
         setTimeout(() => process.exit(0), SHUTDOWN_LIMIT_MS).unref();
       });
     }

@@ -12,21 +12,19 @@ import { quote } from "../wire/quote.ts";
 import type { World } from "../agent/session/world.ts";
 import { Agent } from "../agent/agent.ts";
 import { auditTonight } from "./calendar/nightly-audit.ts";
-import { scheduleTasks, type CalendarWork } from "./calendar/scheduled-tasks.ts";
-import { archiveClosedYear } from "./calendar/year-end.ts";
+import { archiveClosedYear, scheduleTasks } from "./calendar/scheduled-tasks.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import { endSignal } from "./end-signal.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
 import { makeStopHook } from "./hooks/stop-hook.ts";
-import { runHook } from "./hooks/run-hook.ts";
+import { runHook, type HookHost } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/session/group-commit.ts";
-import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
-import { serveSocket, type SocketServer } from "./socket-server.ts";
+import { requestHandler, serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
 import { openRounds } from "./rounds/round-watch.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
@@ -109,30 +107,22 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
   const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
   const real = realWorld(places, wireDir, log);
   const broken = makeFailure();
-  const hook = makeNoticeHook({
+  const ending = new AbortController();
+  const hookHost: HookHost = {
     settings: () => agent.place.settings.hooks,
     who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
-    monoMs: () => real.clock.monoMs(),
-    wallMs: () => real.clock.wallMs(),
-    run: runHook,
-    log,
-  });
+    ...{ run: runHook, signal: ending.signal, log },
+  };
   // The stop hook is made before the ticker, which `serve` puts here.
   const looks = { soon: (): void => undefined };
-  const stopHook = makeStopHook({
-    settings: () => agent.place.settings.hooks,
-    who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
-    run: runHook,
-    ended: () => looks.soon(),
-    log,
-  });
+  const stop = makeStopHook(hookHost, () => looks.soon());
   const checkpointer = new Checkpointer();
   const inProcess = { ...real, env: process.env, failed: broken.fail };
   const world: World = {
     ...{ ...real, checkpointer },
     carriers: (user) => carriersWorld(inProcess, user),
     // One round does not wait for a command: the next daemon that stays runs it.
-    ...(once ? {} : { hooks: { onNotice: hook.heard, stop: stopHook } }),
+    ...(once ? {} : { hooks: { onNotice: makeNoticeHook(hookHost, real.clock), stop } }),
   };
   const agent = new Agent(world, { wireDir, handle, peers });
   await begin(agent, log, once);
@@ -141,8 +131,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     const running = once ? runOnce(agent) : serve({ agent, log, looks, manager, broken }, options);
     return await Promise.race([running, broken.failed]);
   } finally {
-    hook.stop();
-    stopHook.stop();
+    ending.abort();
     await agent.carriers.stop();
     await checkpointer.stop();
     agent.close();
@@ -209,7 +198,13 @@ async function serve(
     if (isOwn(name)) ticker.later();
     else ticker.soon();
   });
-  const tasks = scheduleTasks(agent, log, process.env, calendarWork(agent, queue, log, options));
+  const audits = new AbortController();
+  const audit = { agent, queue, log, program: options.program, signal: audits.signal };
+  const newDay = (): Promise<void> => archiveClosedYear(agent, queue, log);
+  const tasks = scheduleTasks(agent, log, process.env, {
+    newDay,
+    night: () => auditTonight(audit),
+  });
   const ending = endSignal(agent, queue, log, [ticker.soon, () => carriers.git.fetchSoon()]);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
@@ -217,7 +212,7 @@ async function serve(
     await ticker.now();
     await listIncidents(agent, queue, log);
     // The turn of the year may have been while no daemon ran.
-    await tasks.newDay();
+    await newDay();
     cards = watchCards(agent, queue, log, options.cards);
     rounds.look();
     manager.ready(`${handle} on ${paths.wireDir}`);
@@ -225,6 +220,7 @@ async function serve(
     log.info({ signal }, "the daemon ends");
   } finally {
     manager.stopping();
+    audits.abort();
     for (const each of [cards, tasks, waiters, sessions, rounds, ticker]) each?.stop();
     await server.close();
   }
@@ -241,20 +237,6 @@ function ownNames({ carriers }: Pick<Agent, "carriers">): (name: string | undefi
     if (now !== layout) names = new Set(now.ours.map(({ path }) => basename(path)));
     layout = now;
     return name !== undefined && names.has(name);
-  };
-}
-
-function calendarWork(
-  agent: Agent,
-  queue: Queue,
-  log: Pino,
-  { program }: DaemonOptions,
-): CalendarWork {
-  const ended = new AbortController();
-  return {
-    newDay: () => archiveClosedYear(agent, queue, log),
-    night: () => auditTonight({ agent, queue, log, program, signal: ended.signal }),
-    stop: () => ended.abort(),
   };
 }
 

@@ -28,13 +28,6 @@ export type Launch = (
   failed: (error: Error) => void,
 ) => void;
 
-const SILENT: ServiceManager = {
-  ready: () => undefined,
-  alive: () => undefined,
-  stopping: () => undefined,
-  watchdogEveryMs: undefined,
-};
-
 /** `trouble` is called at most once: without the service manager the daemon works all the same. */
 export function makeServiceManager(
   env: NodeJS.ProcessEnv,
@@ -42,25 +35,20 @@ export function makeServiceManager(
   trouble: (error: Error) => void,
   launch: Launch = launchDetached,
 ): ServiceManager {
-  if (!env["NOTIFY_SOCKET"]) return SILENT;
   let told = false;
+  const isThere = (env["NOTIFY_SOCKET"] ?? "") !== "";
   const notify = (...words: readonly string[]): void => {
+    if (!isThere) return;
     launch("systemd-notify", words, (error) => {
       if (!told) trouble(error);
       told = true;
     });
   };
   return {
-    ready: (status) => {
-      notify("READY=1", `STATUS=${status.replaceAll(/\p{Cc}+/gu, " ")}`);
-    },
-    alive: () => {
-      notify("WATCHDOG=1");
-    },
-    stopping: () => {
-      notify("STOPPING=1");
-    },
-    watchdogEveryMs: watchdogEveryMs(env, pid),
+    ready: (status) => notify("READY=1", `STATUS=${status.replaceAll(/\p{Cc}+/gu, " ")}`),
+    alive: () => notify("WATCHDOG=1"),
+    stopping: () => notify("STOPPING=1"),
+    watchdogEveryMs: isThere ? watchdogEveryMs(env, pid) : undefined,
   };
 }
 

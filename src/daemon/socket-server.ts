@@ -1,6 +1,9 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
-import type { Asker } from "../api/service.ts";
+import { DeaddropError } from "../api/errors.ts";
+import { operationNamed } from "../api/operations.ts";
+import type { Asker, Service } from "../api/service.ts";
+import { StorageError } from "../storage/disk/disk.ts";
 import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
@@ -57,6 +60,26 @@ export function serveSocket(folder: SocketFolder, handle: Handle): Promise<Socke
 
 export interface SocketServer {
   close(): Promise<void>;
+}
+
+/**
+ * Answers the requests of clients. `acted` is called when something happened that peers or the
+ * agent should see soon.
+ */
+export function requestHandler(service: Service, acted: () => void): Handle {
+  return async ({ op, args }, asker): Promise<Reply> => {
+    try {
+      const { parse, run, acts } = operationNamed(op);
+      const answered = run(service, parse(args), asker);
+      const result = await (acts ? answered.finally(acted) : answered);
+      return { ok: true, result: result ?? null };
+    } catch (error) {
+      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      const { message, hint } = error;
+      const code = error instanceof DeaddropError ? error.code : "storage";
+      return { ok: false, error: { code, message, hint } };
+    }
+  };
 }
 
 interface Asked {

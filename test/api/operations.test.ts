@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { operationNamed } from "../../src/api/operations.ts";
 import type { OperatedAgent, Service } from "../../src/api/service.ts";
 import { packDrafts } from "../../src/api/drafts.ts";
-import { requestHandler } from "../../src/daemon/request-handler.ts";
+import { requestHandler } from "../../src/daemon/socket-server.ts";
 import type { Request } from "../../src/api/socket-messages.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { fromPlain, parseObject } from "../../src/wire/json/json.ts";

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { rotateLog } from "../../src/daemon/calendar/log-rotation.ts";
+import { silentLogger } from "../../src/agent/session/world.ts";
+import { rotateLog } from "../../src/daemon/calendar/scheduled-tasks.ts";
 import {
   type Launch,
   makeServiceManager,
@@ -79,16 +80,18 @@ test("a log rotates past its limit, in place, and the oldest goes", () => {
     rmSync(folder, { recursive: true });
   });
   const path = join(folder, "daemon.log");
-  expect(rotateLog(path, 3, 2)).toBe(false);
+  rotateLog(path, silentLogger, 3, 2);
+  expect(readdirSync(folder)).toEqual([]);
   for (const text of ["one!", "two!", "three"]) {
     writeFileSync(path, text, { flag: "a" });
     const { ino } = statSync(path);
-    expect(rotateLog(path, 3, 2)).toBe(true);
+    rotateLog(path, silentLogger, 3, 2);
     expect(statSync(path)).toMatchObject({ ino, size: 0 });
   }
   expect(readdirSync(folder).toSorted()).toEqual(["daemon.log", "daemon.log.1", "daemon.log.2"]);
   expect(readFileSync(`${path}.1`, "utf8")).toBe("three");
   expect(readFileSync(`${path}.2`, "utf8")).toBe("two!");
   writeFileSync(path, "abc");
-  expect(rotateLog(path, 3, 2)).toBe(false);
+  rotateLog(path, silentLogger, 3, 2);
+  expect(readFileSync(path, "utf8")).toBe("abc");
 });

@@ -1,27 +1,7 @@
-import type { HookSettings } from "../../agent/config/settings.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import type { Notice } from "../../store/notices.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
-import { notStarted, type HookEnd, type HookRun } from "./run-hook.ts";
-
-/** Runs the operator's command when the agent was given a notice. Spec 8.3. */
-export interface NoticeHook {
-  /** Returns at once and never throws. */
-  heard(notice: Notice): void;
-  /** The daemon ends: nothing more is run, and a command that runs is asked to end. */
-  stop(): void;
-}
-
-export interface NoticeHookOptions {
-  /** What the operator has set now. */
-  settings(): HookSettings;
-  /** Who the agent is: `DEADDROP_AS` and `DEADDROP_WIRE`. */
-  who(): Readonly<Record<string, string>>;
-  monoMs(): number;
-  wallMs(): number;
-  run(run: HookRun): Promise<HookEnd>;
-  readonly log: Logger;
-}
+import { startHook, type HookEnd, type HookHost } from "./run-hook.ts";
 
 /** Notices of one burst are told together. */
 const BURST_MS = 1_000;
@@ -35,12 +15,15 @@ function budgetWaitMs(begunMs: readonly number[], perHour: number, nowMs: number
 }
 
 /**
- * One run at a time. What comes meanwhile, and what comes when the hour's runs are used up, is told by
- * the next run: nothing is left out.
+ * Runs the operator's command for the notices that its result is called with; it returns at once and never throws.
+ * One run at a time: what comes meanwhile, and what comes when the hour's runs are used up, is told by the next
+ * run, so nothing is left out. Spec 8.3.
  */
-export function makeNoticeHook(options: NoticeHookOptions): NoticeHook {
-  const { log, settings } = options;
-  const stopping = new AbortController();
+export function makeNoticeHook(
+  host: HookHost,
+  clock: { monoMs(): number; wallMs(): number },
+): (notice: Notice) => void {
+  const { log, settings, signal } = host;
   let waiting: Notice[] = [];
   let count = 0;
   let begunMs: number[] = [];
@@ -49,9 +32,9 @@ export function makeNoticeHook(options: NoticeHookOptions): NoticeHook {
   let isOverBudget = false;
 
   function schedule(): void {
-    if (isRunning || timer !== undefined || count === 0 || stopping.signal.aborted) return;
+    if (isRunning || timer !== undefined || count === 0 || signal.aborted) return;
     const { runsPerHour } = settings();
-    const budgetMs = budgetWaitMs(begunMs, runsPerHour, options.monoMs());
+    const budgetMs = budgetWaitMs(begunMs, runsPerHour, clock.monoMs());
     if (budgetMs > 0 && !isOverBudget) {
       log.warn(
         { hook: "on_notice", runs: runsPerHour, wait_seconds: Math.ceil(budgetMs / 1_000) },
@@ -64,36 +47,25 @@ export function makeNoticeHook(options: NoticeHookOptions): NoticeHook {
 
   function begin(): void {
     timer = undefined;
-    const { onNotice: command, timeoutSeconds, runsPerHour } = settings();
+    const { onNotice: command, runsPerHour } = settings();
     const [told, total] = [waiting, count];
     [waiting, count] = [[], 0];
-    if (command.length === 0) return;
-    begunMs = [...begunMs, options.monoMs()].slice(-runsPerHour);
+    if (command.length === 0 || signal.aborted) return;
+    begunMs = [...begunMs, clock.monoMs()].slice(-runsPerHour);
     isRunning = true;
-    const facts = { ...options.who(), ...factsOf(told, total) };
-    const input = inputOf(told, options.wallMs());
-    const { signal } = stopping;
-    const over = (end: HookEnd): void => {
+    const input = inputOf(told, clock.wallMs());
+    startHook(host, { command, input, facts: factsOf(told, total) }, (end) => {
       logEnd(log, end, command[0] ?? "");
       isRunning = false;
       schedule();
-    };
-    options
-      .run({ command, input, facts, timeoutMs: timeoutSeconds * 1_000, signal })
-      .then(over, (error: unknown) => over(notStarted(error)));
+    });
   }
 
-  return {
-    heard(notice) {
-      if (settings().onNotice.length === 0) return;
-      if (waiting.length < MAX_HOOK_LINES) waiting.push(notice);
-      count += 1;
-      schedule();
-    },
-    stop() {
-      clearTimeout(timer);
-      stopping.abort();
-    },
+  return (notice) => {
+    if (settings().onNotice.length === 0) return;
+    if (waiting.length < MAX_HOOK_LINES) waiting.push(notice);
+    count += 1;
+    schedule();
   };
 }
 

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { homedir } from "node:os";
+import type { HookSettings } from "../../agent/config/settings.ts";
+import type { Logger } from "../../agent/session/world.ts";
 import { sanitise } from "../../wire/quote.ts";
 
 /** A command of the operator's, run once. */
@@ -20,6 +22,30 @@ export interface HookEnd {
   readonly how: "done" | "failed" | "not started" | "timed out" | "stopped";
   readonly detail: string;
   readonly said: string;
+}
+
+/** What the hooks of a daemon run with. */
+export interface HookHost {
+  /** What the operator has set now. */
+  settings(): HookSettings;
+  /** Who the agent is: `DEADDROP_AS` and `DEADDROP_WIRE`. */
+  who(): Readonly<Record<string, string>>;
+  run(run: HookRun): Promise<HookEnd>;
+  /** The daemon ends: nothing more is run, and a command that runs is asked to end. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+/** Returns at once; `ended` is told how the command has ended, also when it could not be started. */
+export function startHook(
+  { settings, who, run, signal }: HookHost,
+  { facts, ...hook }: Pick<HookRun, "command" | "input" | "facts">,
+  ended: (end: HookEnd) => void,
+): void {
+  const timeoutMs = settings().timeoutSeconds * 1_000;
+  run({ ...hook, facts: { ...who(), ...facts }, timeoutMs, signal }).then(ended, (error: unknown) =>
+    ended(notStarted(error)),
+  );
 }
 
 /** What is between us and the service manager is not for the command. */
@@ -96,7 +122,7 @@ export async function runHook(run: HookRun): Promise<HookEnd> {
 }
 
 /** What the system says of a command that it does not start. */
-export function notStarted(error: unknown): HookEnd {
+function notStarted(error: unknown): HookEnd {
   return { how: "not started", detail: (error as Error).message, said: "" };
 }
 

@@ -1,42 +1,26 @@
-import type { HookSettings } from "../../agent/config/settings.ts";
 import type { StopHook } from "../../agent/duties/parking.ts";
 import type { StopEnd } from "../../agent/parked.ts";
-import type { Logger } from "../../agent/session/world.ts";
-import { notStarted, type HookEnd, type HookRun } from "./run-hook.ts";
+import { startHook, type HookEnd, type HookHost } from "./run-hook.ts";
 
-export interface StopHookOptions {
-  /** What the operator has set now. */
-  settings(): HookSettings;
-  /** Who the agent is: `DEADDROP_AS` and `DEADDROP_WIRE`. */
-  who(): Readonly<Record<string, string>>;
-  run(run: HookRun): Promise<HookEnd>;
-  /** A run has ended: the agent has to look. */
-  ended(): void;
-  readonly log: Logger;
-}
-
-/** Ends the agent, by the operator's command, when the agent has approved its shutdown. Spec 3.8. */
-export function makeStopHook(options: StopHookOptions): StopHook & { stop(): void } {
-  const { log, settings } = options;
-  const stopping = new AbortController();
+/**
+ * Ends the agent, by the operator's command, when the agent has approved its shutdown. `ended`: a run has ended, so
+ * the agent has to look. Spec 3.8.
+ */
+export function makeStopHook(host: HookHost, ended: () => void): StopHook {
   /** By the approval: undefined while it runs. */
   const ends = new Map<string, StopEnd | undefined>();
 
   function begin({ by, request, peer }: Parameters<StopHook["run"]>[0]): StopEnd | undefined {
-    const { onStop: command, timeoutSeconds } = settings();
+    const { onStop: command } = host.settings();
     if (command.length === 0) return { outcome: "none", detail: "no command is set" };
-    const names = { DEADDROP_HOOK: "on_stop", DEADDROP_PEER: peer, DEADDROP_REQUEST: request };
-    const facts = { ...options.who(), ...names };
+    const facts = { DEADDROP_HOOK: "on_stop", DEADDROP_PEER: peer, DEADDROP_REQUEST: request };
     const input = `${JSON.stringify({ request, peer, approval: by })}\n`;
-    const over = (end: HookEnd): void => {
+    startHook(host, { command, input, facts }, (end) => {
       ends.set(by, endOf(end));
-      if (end.how !== "done") log.warn({ hook: "on_stop", ...end }, "the stop hook did not work");
-      options.ended();
-    };
-    const { signal } = stopping;
-    options
-      .run({ command, input, facts, timeoutMs: timeoutSeconds * 1_000, signal })
-      .then(over, (error: unknown) => over(notStarted(error)));
+      const isDone = end.how === "done";
+      if (!isDone) host.log.warn({ hook: "on_stop", ...end }, "the stop hook did not work");
+      ended();
+    });
     return undefined;
   }
 
@@ -45,9 +29,6 @@ export function makeStopHook(options: StopHookOptions): StopHook & { stop(): voi
       const { by } = approval;
       if (!ends.has(by)) ends.set(by, begin(approval));
       return ends.get(by);
-    },
-    stop() {
-      stopping.abort();
     },
   };
 }

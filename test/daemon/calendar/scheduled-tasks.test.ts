@@ -22,7 +22,7 @@ afterEach(() => {
 function start(env: NodeJS.ProcessEnv) {
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
   const agent = { place: { store: { peers: new Map() } } } as unknown as Agent;
-  const work = { newDay: vi.fn(async () => {}), night: vi.fn(async () => {}), stop: vi.fn() };
+  const work = { newDay: vi.fn(async () => {}), night: vi.fn(async () => {}) };
   return { log, work, tasks: scheduleTasks(agent, log, env, work) };
 }
 

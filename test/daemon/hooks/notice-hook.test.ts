@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HookSettings } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { makeNoticeHook } from "../../../src/daemon/hooks/notice-hook.ts";
-import type { HookEnd, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
+import type { HookEnd, HookHost, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
 import type { Notice } from "../../../src/store/notices.ts";
 
 const SECOND = 1_000;
@@ -28,20 +28,22 @@ function makeScene(given: Partial<HookSettings> = {}) {
   const runs: HookRun[] = [];
   const ends: ((end: HookEnd | Promise<HookEnd>) => void)[] = [];
   const warned: string[] = [];
-  const hook = makeNoticeHook({
+  const ending = new AbortController();
+  const host: HookHost = {
     settings: () => settings,
     who: () => ({ DEADDROP_AS: "forge" }),
-    monoMs: () => performance.now(),
-    wallMs: () => Date.now(),
     run: (run) => {
       runs.push(run);
       return new Promise((resolve) => ends.push(resolve));
     },
+    signal: ending.signal,
     log: { ...silentLogger, warn: (_facts, message) => warned.push(message) },
-  });
+  };
+  const clock = { monoMs: () => performance.now(), wallMs: () => Date.now() };
+  const heard = makeNoticeHook(host, clock);
   let made = 0;
   return {
-    hook,
+    ending,
     runs,
     warned,
     set: (next: Partial<HookSettings>) => (settings = { ...settings, ...next }),
@@ -49,7 +51,7 @@ function makeScene(given: Partial<HookSettings> = {}) {
       for (let each = 0; each < count; each += 1) {
         made += 1;
         const at = new Date().toISOString();
-        hook.heard({ at, id: `n-${made}`, kind, about: "x", text: 'forge said "hello"' });
+        heard({ at, id: `n-${made}`, kind, about: "x", text: 'forge said "hello"' });
       }
     },
     async pass(ms: number) {
@@ -154,7 +156,7 @@ describe("the hook on a notice", () => {
     scene.notices(1);
     await scene.pass(2 * SECOND);
     scene.notices(1);
-    scene.hook.stop();
+    scene.ending.abort();
     expect(scene.runs[0]?.signal.aborted).toBe(true);
     await scene.end({ how: "stopped", detail: "SIGTERM", said: "" });
     await scene.pass(HOUR);

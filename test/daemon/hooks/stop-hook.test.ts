@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
-import type { HookEnd, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
+import type { HookEnd, HookHost, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
 import { makeStopHook } from "../../../src/daemon/hooks/stop-hook.ts";
 
 const OF = { by: "a".repeat(64), request: "b".repeat(64), peer: "lead" };
@@ -11,21 +11,23 @@ function scene(onStop: readonly string[] = ["end-it"]) {
   const ends: ((end: HookEnd | Promise<never>) => void)[] = [];
   const warned: string[] = [];
   let looks = 0;
-  const hook = makeStopHook({
+  const ending = new AbortController();
+  const host: HookHost = {
     settings: () => ({ ...DEFAULT_SETTINGS.hooks, onStop }),
     who: () => ({ DEADDROP_AS: "mate" }),
     run: (run) => {
       runs.push(run);
       return new Promise((resolve) => ends.push(resolve));
     },
-    ended: () => (looks += 1),
+    signal: ending.signal,
     log: { ...silentLogger, warn: (_facts, message) => warned.push(message) },
-  });
+  };
+  const hook = makeStopHook(host, () => (looks += 1));
   const end = async (how: HookEnd | Promise<never>): Promise<void> => {
     ends.shift()?.(how);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { hook, runs, end, warned, looks: () => looks };
+  return { hook, ending, runs, end, warned, looks: () => looks };
 }
 
 test("it runs once for an approval, is asked until it has ended, and says who asked", async () => {
@@ -71,8 +73,8 @@ test("where no command is set there is nothing to wait for", () => {
 });
 
 test("a daemon that ends asks a command that runs to end", () => {
-  const { hook, runs } = scene();
+  const { hook, ending, runs } = scene();
   hook.run(OF);
-  hook.stop();
+  ending.abort();
   expect(runs[0]?.signal.aborted).toBe(true);
 });
