@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { isQuietAt } from "../../../src/daemon/sessions/wake-budget.ts";
-import { WakeBudget, type WakingMessage } from "../../../src/daemon/sessions/wake-budget.ts";
+import {
+  isQuietAt,
+  WakeBudget,
+  type WakingMessage,
+} from "../../../src/daemon/sessions/wake-budget.ts";
 
 const LIMITS = { perPeer: 6, perThread: 3, inAll: 20 };
 const HOUR = 3_600_000;
