@@ -5,7 +5,8 @@ import { shortId } from "../../framing/short-id.ts";
 import { cut, fitting } from "./peer-words.ts";
 import type { ServerParts } from "./server.ts";
 import type { AnyTool, Call } from "./tool.ts";
-import { TOOLS } from "./tool-table.ts";
+import { INBOX_TOOL } from "./tools/inbox.ts";
+import { READ_TOOL } from "./tools/read.ts";
 
 const PLAIN = { mimeType: "text/plain" } as const;
 export const INBOX_URI = "deaddrop://inbox";
@@ -24,21 +25,21 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     skill: parts.skill,
     signal: new AbortController().signal,
   });
-  const read = async (uri: URL, name: string, args: Record<string, unknown>) => {
-    const answer = await toolNamed(name).run(await callOf(name), args);
+  const read = async (uri: URL, tool: AnyTool, args: Record<string, unknown>) => {
+    const answer = await tool.run(await callOf(tool.name), args);
     return contents(uri, "words" in answer ? answer.words : JSON.stringify(answer.facts));
   };
   server.registerResource(
     "inbox",
     INBOX_URI,
     { ...PLAIN, description: "Unread messages." },
-    (uri) => read(uri, "inbox", {}),
+    (uri) => read(uri, INBOX_TOOL, {}),
   );
   server.registerResource(
     "decisions",
     DECISIONS_URI,
     { ...PLAIN, description: "Decisions in force." },
-    (uri) => read(uri, "read", { what: "decisions" }),
+    (uri) => read(uri, READ_TOOL, { what: "decisions" }),
   );
   server.registerResource(
     "incidents",
@@ -50,18 +51,12 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     "thread",
     new ResourceTemplate(`${THREAD_URI}{id}`, { list: undefined }),
     { ...PLAIN, description: "The conversation that a message belongs to." },
-    (uri, { id }) => read(uri, "read", { what: "thread", id: String(id) }),
+    (uri, { id }) => read(uri, READ_TOOL, { what: "thread", id: String(id) }),
   );
 }
 
 function contents(uri: URL, text: string) {
   return { contents: [{ uri: uri.href, mimeType: PLAIN.mimeType, text }] };
-}
-
-function toolNamed(name: string): AnyTool {
-  const found = TOOLS.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no tool ${name}`);
-  return found;
 }
 
 async function incidentsText({ client, frame }: Call): Promise<string> {

@@ -4,16 +4,11 @@ import { asCalls } from "./call-words.ts";
 import { withRefsNote } from "./project-here.ts";
 import type { Prepared } from "../../sending/prepared.ts";
 import { sayOnce, type Said } from "../../sending/say-once.ts";
-import { text, type Schema } from "./schema.ts";
+import { text } from "./schema.ts";
 import type { Call, ToolAnswer } from "./tool.ts";
 
-/** What every tool that sends takes besides. Spec 8.1. */
-export interface Repeatable {
-  request_key?: string;
-}
-
-/** The argument of it; what it is for is said once, in the instructions. */
-export const REQUEST_KEY: Readonly<Record<string, Schema>> = { request_key: text() };
+/** What every tool that sends takes besides; what it is for is said once, in the instructions. Spec 8.1. */
+export const REQUEST_KEY = { request_key: text() };
 const MAX_KEY_CHARACTERS = 128;
 
 const ADVICE = {
@@ -24,7 +19,7 @@ const ADVICE = {
 /** Sends what is prepared, and answers the facts of it. */
 export async function say(
   { client, tool }: Call,
-  { request_key: key, ...args }: object & Repeatable,
+  { request_key: key, ...args }: { readonly request_key?: string },
   prepare: () => Promise<Prepared>,
 ): Promise<ToolAnswer> {
   if (key !== undefined && key.length > MAX_KEY_CHARACTERS) {
@@ -36,27 +31,23 @@ export async function say(
   return { facts: factsOf(client.handle, said) };
 }
 
-/** No word of a peer: of what is answered not even the subject. */
+/** No word of a peer: of what is answered not even the subject. What is undefined is left out as JSON. */
 function factsOf(from: string, said: Said): object {
-  const { outcome, messages, repeated, parks, paused, unpublished, answers, note, decides } = said;
-  const { not_woken: notWoken } = said;
-  const { refused_by: refusedBy, awaits_comparison: uncompared } = said;
+  const { outcome, messages, answers, note } = said;
   return {
     ...{ outcome, from },
     messages: messages.map(({ event_id, to }) => ({ id: shortId(event_id), to })),
     advice: ADVICE[outcome],
-    ...(repeated === true ? { repeated } : {}),
-    ...(parks === true ? { parks } : {}),
-    ...(paused === undefined ? {} : { paused }),
-    ...(unpublished === undefined ? {} : { not_published_yet: unpublished }),
-    ...(notWoken === undefined ? {} : { not_woken: notWoken }),
-    ...(uncompared === undefined ? {} : { waits_for_comparison_of_digits_at: uncompared }),
-    ...(refusedBy === undefined ? {} : { will_be_refused_by: refusedBy }),
-    ...(answers === undefined
-      ? {}
-      : { answers: { id: shortId(answers.event_id), from: answers.from, type: answers.type } }),
+    repeated: said.repeated || undefined,
+    parks: said.parks || undefined,
+    paused: said.paused,
+    not_published_yet: said.unpublished,
+    not_woken: said.not_woken,
+    waits_for_comparison_of_digits_at: said.awaits_comparison,
+    will_be_refused_by: said.refused_by,
+    answers: answers && { id: shortId(answers.event_id), from: answers.from, type: answers.type },
     // What it agrees to is a peer's words: pending, inbox and thread show them in a frame.
-    ...(decides === undefined ? {} : { recorded_when_all_agree: decides }),
-    ...(note === undefined ? {} : { note: asCalls(note) }),
+    recorded_when_all_agree: said.decides,
+    note: note === undefined ? undefined : asCalls(note),
   };
 }

@@ -39,7 +39,7 @@ export interface Tool<Args = never> {
   readonly name: string;
   /** Each word is paid for in each session: what is needed rarely is in the skill, which `read` shows as help. */
   readonly description: string;
-  readonly input: ObjectSchema;
+  readonly input: ObjectSchema<Args>;
   readonly effect: Effect;
   /** The call for a value that this tool does not take, by the value. */
   readonly elsewhere?: Readonly<Record<string, string>>;

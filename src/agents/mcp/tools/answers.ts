@@ -1,6 +1,5 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
-import type { IncidentView } from "../../../api/views.ts";
 import { prepareAnswer } from "../../../sending/answer.ts";
 import { prepareRelease } from "../../../sending/claim.ts";
 import { prepareCorrection } from "../../../sending/correction.ts";
@@ -10,37 +9,37 @@ import { requestNamed } from "../../../sending/naming/request-named.ts";
 import type { Prepared } from "../../../sending/prepared.ts";
 import { prepareCancellation, prepareRequest, prepareResponse } from "../../../sending/request.ts";
 import { PLAN_APPROVAL } from "../../../protocol/asks/requests.ts";
-import { choice, object, text, texts } from "../schema.ts";
-import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { choice, object, text, texts, type Args } from "../schema.ts";
+import { REQUEST_KEY, say } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 import { firstLine } from "./send.ts";
 
 const ANSWERS = ["accept", "reject", "withdraw", "approve_shutdown"] as const;
 
-interface AnswerArgs extends Repeatable {
-  id: string;
-  answer: (typeof ANSWERS)[number];
-  reason?: string;
-}
-
-interface RequestArgs extends Repeatable {
-  type: string;
-  to?: string[];
-  subject?: string;
-  body?: string;
-  severity?: IncidentView["severity"];
-  due?: string;
-}
+const ANSWER = object(
+  { id: text(), answer: choice(ANSWERS), reason: text(), ...REQUEST_KEY },
+  "id",
+  "answer",
+);
+const REQUEST = object(
+  {
+    type: text("review, plan_approval (body: the plan), shutdown, incident, …"),
+    to: texts(),
+    subject: text(),
+    body: text(),
+    severity: choice(["low", "medium", "high", "critical"]),
+    due: text("30m, 2d or a time"),
+    ...REQUEST_KEY,
+  },
+  "type",
+);
 
 /** What settles a message: an answer to a peer's, or the end of our own. Spec 8.1, 3.4, 3.8. */
-export const ANSWER_TOOL = tool<AnswerArgs>({
+export const ANSWER_TOOL = tool({
   name: "answer",
   description:
     "accept or reject a proposal (to accept binds you to its words), request or claim. withdraw your own, or resolve your own incident. approve_shutdown parks you: finish and report first.",
-  input: object(
-    { id: text(), answer: choice(ANSWERS), reason: text(), ...REQUEST_KEY },
-    ...["id", "answer"],
-  ),
+  input: ANSWER,
   effect: "binds",
   elsewhere: {
     ...{ ack: 'call send with type "ack" and reply_to', acknowledge: 'call send with type "ack"' },
@@ -51,27 +50,16 @@ export const ANSWER_TOOL = tool<AnswerArgs>({
 });
 
 /** Asking for what others must answer, or telling them of serious trouble. Spec 8.1, 3.8, 3.5. */
-export const REQUEST_TOOL = tool<RequestArgs>({
+export const REQUEST_TOOL = tool({
   name: "request",
   description:
     "Asks for a yes or no, tracked until it comes. incident, with severity: serious trouble that each peer must ack; high and critical can stop the wire.",
-  input: object(
-    {
-      type: text("review, plan_approval (body: the plan), shutdown, incident, …"),
-      to: texts(),
-      subject: text(),
-      body: text(),
-      severity: choice(["low", "medium", "high", "critical"]),
-      due: text("30m, 2d or a time"),
-      ...REQUEST_KEY,
-    },
-    "type",
-  ),
+  input: REQUEST,
   effect: "binds",
   run: (call, args) => say(call, args, () => prepareAsking(call, args)),
 });
 
-async function prepareVerdict(client: Client, args: AnswerArgs): Promise<Prepared> {
+async function prepareVerdict(client: Client, args: Args<typeof ANSWER>): Promise<Prepared> {
   const { id, answer, reason } = args;
   if (answer === "withdraw") return prepareWithdrawal(client, id, reason);
   if (answer === "approve_shutdown") return prepareResponse(client, id, true, { reason });
@@ -115,7 +103,10 @@ async function messageNamed(client: Client, id: string): Promise<Parent> {
   }
 }
 
-async function prepareAsking({ client, nowMs }: Call, args: RequestArgs): Promise<Prepared> {
+async function prepareAsking(
+  { client, nowMs }: Call,
+  args: Args<typeof REQUEST>,
+): Promise<Prepared> {
   const { to, subject, body = "", due, severity } = args;
   const type = args.type.trim().toLowerCase();
   if (type === "incident") {

@@ -6,31 +6,26 @@ import { pathsGiven } from "../project-here.ts";
 import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
 import { isOver } from "../../../protocol/claims/claim-shapes.ts";
 import { cut, fitting } from "../peer-words.ts";
-import { flag, object, text, texts } from "../schema.ts";
-import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { flag, object, text, texts, type Args } from "../schema.ts";
+import { REQUEST_KEY, say } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 
-interface ClaimArgs extends Repeatable {
-  paths?: string[];
-  release?: boolean;
-  shared?: boolean;
-  lasts?: string;
-  reason?: string;
-}
+const CLAIM = object({
+  paths: texts('"src/api", "*.md"'),
+  release: flag(),
+  shared: flag(),
+  lasts: text("30m, 4h"),
+  reason: text(),
+  ...REQUEST_KEY,
+});
+type ClaimArgs = Args<typeof CLAIM>;
 
 /** Who works where. Spec 8.1, 3.7. */
-export const CLAIM_TOOL = tool<ClaimArgs>({
+export const CLAIM_TOOL = tool({
   name: "claim",
   description:
     "Claims paths before you edit them. release ends your claim of a path, or your only one.",
-  input: object({
-    paths: texts('"src/api", "*.md"'),
-    release: flag(),
-    shared: flag(),
-    lasts: text("30m, 4h"),
-    reason: text(),
-    ...REQUEST_KEY,
-  }),
+  input: CLAIM,
   effect: "sends",
   run: (call, args) =>
     say(call, args, () => (args.release === true ? release(call, args) : claim(call, args))),

@@ -9,52 +9,44 @@ import { pathsGiven, projectHere } from "../project-here.ts";
 import { cutSubject } from "../../../sending/naming/parent.ts";
 import { prepareCounter, prepareProposal } from "../../../sending/proposal.ts";
 import { cut, fitting, lastFitting, LIST_TOKENS } from "../peer-words.ts";
-import { object, text, texts } from "../schema.ts";
-import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { object, text, texts, type Args } from "../schema.ts";
+import { REQUEST_KEY, say } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 
-interface ProposeArgs extends Repeatable {
-  decision: string;
-  subject?: string;
-  reasons?: string;
-  to?: string[];
-  required?: string[];
-  counters?: string;
-  domains?: string[];
-  paths?: string[];
-  supersedes?: string;
-  due?: string;
-}
+const PROPOSE = object(
+  {
+    decision: text("the exact words that are recorded"),
+    subject: text(),
+    reasons: text("never recorded"),
+    to: texts(),
+    required: texts("who must agree"),
+    counters: text("id of a proposal: this instead"),
+    domains: texts(),
+    paths: texts(),
+    supersedes: text("id of a decision"),
+    due: text("30m, 2d or a time"),
+    ...REQUEST_KEY,
+  },
+  "decision",
+);
 
 /** Of one decision among others. */
 const DECISION_TOKENS = 400;
 
 /** What is asked to be decided. Spec 8.1, 3.4. */
-export const PROPOSE_TOOL = tool<ProposeArgs>({
+export const PROPOSE_TOOL = tool({
   name: "propose",
   description:
     "Asks for a decision that binds others. Agreed when read decisions lists it, not before.",
-  input: object(
-    {
-      decision: text("the exact words that are recorded"),
-      subject: text(),
-      reasons: text("never recorded"),
-      to: texts(),
-      required: texts("who must agree"),
-      counters: text("id of a proposal: this instead"),
-      domains: texts(),
-      paths: texts(),
-      supersedes: text("id of a decision"),
-      due: text("30m, 2d or a time"),
-      ...REQUEST_KEY,
-    },
-    "decision",
-  ),
+  input: PROPOSE,
   effect: "sends",
   run: (call, args) => say(call, args, () => preparePropose(call, args)),
 });
 
-async function preparePropose({ client, nowMs }: Call, args: ProposeArgs): Promise<Prepared> {
+async function preparePropose(
+  { client, nowMs }: Call,
+  args: Args<typeof PROPOSE>,
+): Promise<Prepared> {
   const { decision, subject = cutSubject(decision), reasons = "", counters, paths } = args;
   const { to, required, domains, supersedes, due } = args;
   const { note, paths: named } = pathsGiven(client, paths ?? []);

@@ -2,8 +2,8 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { InboxMessage, InboxPage } from "../../../api/views.ts";
 import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { waitForNews } from "../../../client/wait-for-news.ts";
-import { AGENT_STATES, type AgentState } from "../../../protocol/beats/beat.ts";
-import { WAITED_FOR, type WaitedFor } from "../../../agent/answers/mail.ts";
+import { AGENT_STATES } from "../../../protocol/beats/beat.ts";
+import { WAITED_FOR } from "../../../agent/answers/mail.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
 import { recipients } from "../../../sending/naming/recipients.ts";
 import {
@@ -14,26 +14,26 @@ import {
   LIST_TOKENS,
   summaryPage,
 } from "../peer-words.ts";
-import { choice, flag, object, text, texts, whole } from "../schema.ts";
+import { choice, flag, object, text, texts, whole, type Args } from "../schema.ts";
 import { tool, type Call } from "../tool.ts";
 
-interface InboxArgs {
-  unread?: boolean;
-  from?: string;
-  cursor?: string;
-  limit?: number;
-  bodies?: boolean;
-  wait_seconds?: number;
-  wait_for?: WaitedFor;
-}
-
-interface MarkArgs {
-  ids?: string[];
-  all?: boolean;
-  state?: AgentState;
-  last_action?: string;
-  heads_down?: boolean;
-}
+const INBOX = object({
+  unread: flag("false: read ones too"),
+  from: text(),
+  bodies: flag(),
+  limit: whole(),
+  cursor: text(),
+  wait_seconds: whole("waits for mail, at most 600"),
+  wait_for: choice(WAITED_FOR),
+});
+type InboxArgs = Args<typeof INBOX>;
+const MARK = object({
+  ids: texts(),
+  all: flag(),
+  state: choice(AGENT_STATES),
+  last_action: text(),
+  heads_down: flag(),
+});
 
 const SHOWN_MESSAGES = 20;
 const MAX_LIMIT = 100;
@@ -42,18 +42,10 @@ const AT_A_TIME = 5;
 const MAX_WAIT_SECONDS = 600;
 
 /** What is there for our agent. Spec 8.1, 3.12. */
-export const INBOX_TOOL = tool<InboxArgs>({
+export const INBOX_TOOL = tool({
   name: "inbox",
   description: "Your unread messages, oldest first, as first lines. mark marks them read.",
-  input: object({
-    unread: flag("false: read ones too"),
-    from: text(),
-    bodies: flag(),
-    limit: whole(),
-    cursor: text(),
-    wait_seconds: whole("waits for mail, at most 600"),
-    wait_for: choice(WAITED_FOR),
-  }),
+  input: INBOX,
   effect: "reads",
   waits: ({ wait_seconds: seconds = 0 }) => seconds > 0,
   async run(call, args) {
@@ -63,22 +55,16 @@ export const INBOX_TOOL = tool<InboxArgs>({
 });
 
 /** What our agent has read, and how it is. Spec 8.1, 3.12. */
-export const MARK_TOOL = tool<MarkArgs>({
+export const MARK_TOOL = tool({
   name: "mark",
   description:
     "Marks messages and notices read, which answers nothing. Or tells peers how you are.",
-  input: object({
-    ids: texts(),
-    all: flag(),
-    state: choice(AGENT_STATES),
-    last_action: text(),
-    heads_down: flag(),
-  }),
+  input: MARK,
   effect: "marks",
   run: async (call, args) => ({ facts: await mark(call, args) }),
 });
 
-async function mark({ client }: Call, args: MarkArgs): Promise<object> {
+async function mark({ client }: Call, args: Args<typeof MARK>): Promise<object> {
   const { ids = [], all = false, state, last_action: lastAction, heads_down: headsDown } = args;
   const marksRead = ids.length > 0 || all;
   const status = {

@@ -13,22 +13,13 @@ import { helpText } from "../../skill/skill-text.ts";
 import { inTurns } from "../../../protocol/fair-share.ts";
 import { asCalls } from "../call-words.ts";
 import { cut, fitting, lastFitting, LIST_TOKENS, threadWords } from "../peer-words.ts";
-import { choice, object, text, texts, whole } from "../schema.ts";
+import { choice, object, text, texts, whole, type Args } from "../schema.ts";
 import { tool, type Call, type ToolAnswer } from "../tool.ts";
 import { claimsText } from "./claims.ts";
 import { checkText, decisionsText } from "./decisions.ts";
 import { stepsText } from "./plans.ts";
 
-interface ReadArgs {
-  what?: string;
-  id?: string;
-  text?: string;
-  paths?: string[];
-  from_character?: number;
-  skip?: number;
-  limit?: number;
-  cursor?: string;
-}
+type ReadArgs = Args<typeof READ>;
 
 const SEARCH_LIMIT = 20;
 const MAX_SEARCH_LIMIT = 50;
@@ -47,21 +38,23 @@ const VIEWS: Readonly<Record<string, (call: Call, args: ReadArgs) => Promise<str
   help: helpOn,
 };
 
+const READ = object({
+  what: choice(Object.keys(VIEWS)),
+  id: text("6 characters do"),
+  text: text(),
+  paths: texts(),
+  from_character: whole(),
+  skip: whole("newest ones to leave out"),
+  limit: whole(),
+  cursor: text(),
+});
+
 /** Everything that can be read besides the inbox. Spec 8.1. */
-export const READ_TOOL = tool<ReadArgs>({
+export const READ_TOOL = tool({
   name: "read",
   description:
     "thread (id), search (text), check (paths: may you edit, what was decided), decisions in force, claims, pending (answers owed), notices of your daemon, plan steps for you, peers, help (text: a topic).",
-  input: object({
-    what: choice(Object.keys(VIEWS)),
-    id: text("6 characters do"),
-    text: text(),
-    paths: texts(),
-    from_character: whole(),
-    skip: whole("newest ones to leave out"),
-    limit: whole(),
-    cursor: text(),
-  }),
+  input: READ,
   effect: "reads",
   elsewhere: { inbox: "call inbox", messages: "call inbox", mail: "call inbox" },
   async run(call, args): Promise<ToolAnswer> {

@@ -2,7 +2,6 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
 import { fromPlain } from "../../../wire/json/json.ts";
 import type { JsonValue } from "../../../wire/json/json-value.ts";
-import type { Priority } from "../../../wire/message.ts";
 import { prepareAnswer } from "../../../sending/answer.ts";
 import { prepareCorrection } from "../../../sending/correction.ts";
 import { prepareMessage } from "../../../sending/message.ts";
@@ -10,53 +9,40 @@ import { cutSubject, parentOf, threadNamed, type Parent } from "../../../sending
 import type { Extras, Prepared } from "../../../sending/prepared.ts";
 import { prepareReply } from "../../../sending/reply.ts";
 import { prepareShip } from "../../../sending/ship.ts";
-import { choice, flag, object, text, texts } from "../schema.ts";
-import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { choice, flag, object, text, texts, type Args } from "../schema.ts";
+import { REQUEST_KEY, say } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 import { prepareReport } from "./plans.ts";
 
 /** Messages, and what is said of another message without deciding anything. */
 const TYPES = ["feedback", "warning", "decision", "ship", "ack", "correction", "report"] as const;
 
-interface SendArgs extends Repeatable {
-  type?: (typeof TYPES)[number];
-  subject?: string;
-  body?: string;
-  to?: string[];
-  reply_to?: string;
-  refs?: string[];
-  priority?: Priority;
-  ack_required?: boolean;
-  state?: string;
-  /** These three belong to a report. What shows the steps says how it is made. */
-  outcome?: string;
-  error?: string;
-  artifacts?: string[];
-  on_behalf?: string;
-}
+const SEND = object({
+  subject: text(),
+  body: text(),
+  to: texts("handles, * for all"),
+  type: choice(TYPES),
+  reply_to: text("message id"),
+  refs: texts("paths or git:<sha>"),
+  priority: choice(["low", "medium", "high"]),
+  ack_required: flag(),
+  state: text("what is so now, of ship and warning"),
+  // These three belong to a report. What shows the steps says how it is made.
+  outcome: text(),
+  error: text(),
+  // Some models' servers refuse an object whose fields are not listed, so an artifact is JSON text.
+  artifacts: texts(),
+  on_behalf: text(),
+  ...REQUEST_KEY,
+});
+type SendArgs = Args<typeof SEND>;
 
 /** Saying something that binds nobody. Spec 8.1. */
-export const SEND_TOOL = tool<SendArgs>({
+export const SEND_TOOL = tool({
   name: "send",
   description:
     "Sends a signed message; with reply_to into its thread, to its author. ack: you have seen reply_to and take it. correction of reply_to. ship: done, refs name the files. report on a plan step.",
-  input: object({
-    subject: text(),
-    body: text(),
-    to: texts("handles, * for all"),
-    type: choice(TYPES),
-    reply_to: text("message id"),
-    refs: texts("paths or git:<sha>"),
-    priority: choice(["low", "medium", "high"]),
-    ack_required: flag(),
-    state: text("what is so now, of ship and warning"),
-    outcome: text(),
-    error: text(),
-    // Some models' servers refuse an object whose fields are not listed, so an artifact is JSON text.
-    artifacts: texts(),
-    on_behalf: text(),
-    ...REQUEST_KEY,
-  }),
+  input: SEND,
   effect: "sends",
   elsewhere: {
     ...{ message: "leave type out", reply: "leave type out", question: "leave type out" },
