@@ -20,11 +20,9 @@ const LINE_CHARACTERS = 160;
 /** What an agent runs again and again; these and all that they import are read at every start. */
 const FREQUENT = [
   MAIN,
-  ...["send", "reply", "ack", "accept", "reject"].map(
-    (name) => `dist/cli/commands/write/${name}.js`,
+  ...["messages", "answers", "inbox", "reading", "status"].map(
+    (name) => `dist/cli/commands/${name}.js`,
   ),
-  ...["inbox", "wait", "pending"].map((name) => `dist/cli/commands/read/${name}.js`),
-  "dist/cli/commands/see/status.js",
   "dist/client/open-client.js",
   "dist/api/drafts.js",
   "dist/cli/version.js",

@@ -1,5 +1,4 @@
 import { writeSync } from "node:fs";
-import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
 import { DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import { sanitise } from "../framing/sanitise.ts";
@@ -121,46 +120,6 @@ function endQuietly(error: NodeJS.ErrnoException): void {
     // Nobody can be told.
   }
   process.exit();
-}
-
-/** Adds the global flags, where the command does not have flags of that name of its own. */
-export function addGlobalFlags(command: Command): Command {
-  const flags = [
-    [
-      "--wire <folder>",
-      "the wire (else DEADDROP_WIRE, the nearest _coordination/ upward, your only wire)",
-    ],
-    [
-      "--as <handle>",
-      "who you are (else DEADDROP_AS, `deaddrop as`, the only identity on the wire)",
-    ],
-    ["--json", "print JSON"],
-  ] as const;
-  for (const [flag, about] of flags) if (!has(command, flag)) command.option(flag, about);
-  if (!has(command, "--peer")) {
-    command.option("--peer <handle>", "a peer, on a wire without a roster (repeatable)", collect);
-  }
-  return command;
-}
-
-function has(command: Command, flag: string): boolean {
-  const long = flag.split(" ")[0];
-  return (
-    command.options.some((option) => option.long === long) ||
-    command.commands.some((sub) => has(sub, flag))
-  );
-}
-
-/** For repeatable options. */
-export function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}
-
-/** For options that are a whole number of at least 1. */
-export function count(value: string): number {
-  const number = Number(value);
-  if (/^\d{1,9}$/.test(value) && number >= 1) return number;
-  throw new InvalidArgumentError("Give a whole number of at least 1.");
 }
 
 /** Tells a person at a terminal, once for each bound folder, whose signature a message there gets. */

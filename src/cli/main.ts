@@ -1,7 +1,8 @@
-import type { Command, CommanderError } from "commander";
+import type { Command } from "commander";
 import { DeaddropError } from "../api/errors.ts";
 import { COMMANDS } from "./command-table.ts";
-import { addGlobalFlags, processCli, type Cli } from "./context.ts";
+import { buildCommand, pathOf } from "./command.ts";
+import { processCli, type Cli } from "./context.ts";
 import { onTerminals } from "./output/terminal.ts";
 
 /** Flags that come before the command and take a value; `--json` takes none. */
@@ -77,12 +78,6 @@ async function subcommandOf(command: Command, name: string): Promise<Command> {
   });
 }
 
-/** `deaddrop incident raise`, for a command within a command. */
-function pathOf(command: Command): string {
-  const { parent } = command;
-  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
-}
-
 async function commandNamed(name: string, cli: Cli): Promise<Command> {
   const entry = COMMANDS.get(name);
   if (entry === undefined) {
@@ -93,44 +88,5 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
         meant === undefined ? "`deaddrop help` lists all of them" : `did you mean \`${meant}\`?`,
     });
   }
-  const command = addGlobalFlags((await entry.load()).command(cli));
-  return prepare(command.name(`deaddrop ${name}`), cli);
-}
-
-/**
- * Commander lets the last of two values win: somebody who gave two of them meant both. In `collab` the
- * last one counts, as in the protocol's own scripts.
- */
-function refuseRepeats(command: Command): void {
-  if (pathOf(command).startsWith("deaddrop collab ")) return;
-  for (const option of command.options) {
-    let given: string | undefined;
-    command.on(`option:${option.name()}`, (value: string | null | undefined) => {
-      if (typeof value !== "string") return;
-      const isRepeatable = Array.isArray(command.getOptionValue(option.attributeName()));
-      if (given !== undefined && !isRepeatable) {
-        const long = option.long ?? option.flags;
-        command.error(`${long} takes one value, and is given twice: "${given}" and "${value}"`);
-      }
-      given = value;
-    });
-  }
-}
-
-/** Makes a command and its subcommands throw, and print through `cli`. */
-function prepare(command: Command, cli: Cli): Command {
-  command.exitOverride((error: CommanderError) => {
-    throw Object.assign(error, { usageOf: pathOf(command) });
-  });
-  // A terminal folds lines; a break of ours within a paragraph would be a second fold.
-  command.description(command.description().replaceAll(/(?<=\S)\n(?=\S)/g, " "));
-  command.configureOutput({
-    writeOut: (text) => cli.stdout.write(text),
-    writeErr: (text) => cli.stderr.write(text),
-    outputError: () => {},
-  });
-  command.configureHelp({ showGlobalOptions: true });
-  refuseRepeats(command);
-  for (const sub of command.commands) prepare(sub, cli);
-  return command;
+  return buildCommand(name, await entry.load(), cli);
 }

@@ -4,8 +4,7 @@ import cl100k from "js-tiktoken/ranks/cl100k_base";
 import o200k from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, it } from "vitest";
 import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
-import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/agents/catch-up-text.ts";
-import { guideText } from "../../src/cli/agents/guide-text.ts";
+import { catchUpText, CATCH_UP_TOKENS, guideText } from "../../src/cli/commands/guide.ts";
 import { tokenCeiling } from "../../src/framing/token-ceiling.ts";
 import { ID, NOW_MS, PLACE, run, whoami } from "./fake-cli.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { guideText } from "../../src/cli/agents/guide-text.ts";
+import { guideText } from "../../src/cli/commands/guide.ts";
 import { HOUR, MINUTE, SECOND } from "../support/scripts/proposal-scene.ts";
 import { commandIn } from "../support/scenes/scene-cli.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";

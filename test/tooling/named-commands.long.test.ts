@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
-import { addGlobalFlags, processCli } from "../../src/cli/context.ts";
+import { buildCommand } from "../../src/cli/command.ts";
+import { processCli } from "../../src/cli/context.ts";
 import { EXIT_CODES } from "../../src/api/errors.ts";
 import { agentDocuments, blocksOf, documents, documentText } from "../support/document-blocks.ts";
 
@@ -41,7 +42,7 @@ async function problemOf(words: readonly string[]): Promise<string | undefined> 
   if (unknown !== undefined) return `no command ${unknown}`;
   const entry = COMMANDS.get(names.split("|", 1)[0] ?? "");
   if (entry === undefined) return undefined;
-  const command = addGlobalFlags((await entry.load()).command(processCli()));
+  const command = buildCommand(entry.name, await entry.load(), processCli());
   const subs = next.split("|").map((name) => subOf(command, name));
   const takesSub = command.commands.length > 0 && NAMES.test(next);
   if (takesSub && subs.includes(undefined)) return `${names} has no ${next}`;

@@ -6,7 +6,7 @@ import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
 import { findingsOf } from "../../collab/rules/validate.ts";
 import { prepareProposal } from "../../sending/proposal.ts";
-import { withClient, type Cli } from "../context.ts";
+import type { Cli } from "../context.ts";
 import { deliver } from "../sending/deliver.ts";
 import { onRound, type RoundFlags, type RoundPlace } from "./round-command.ts";
 
@@ -22,7 +22,7 @@ const MAX_SUBJECT_CHARS = 200;
 export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
   return onRound(cli, flags, async (place) => {
     const { objective, participants, outcome, sha256, text } = concluded(place);
-    await withClient(cli, flags, async (client) => {
+    await deliver(cli, flags, (client) => {
       const others = participants.filter((name) => name !== client.handle);
       const about = {
         subject: cut(`conclusion: ${objective}`, MAX_SUBJECT_CHARS),
@@ -35,7 +35,7 @@ export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
         required: flags.required ?? others,
         extras: { refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)] },
       };
-      await deliver(cli, flags, client, await prepareProposal(client, about, cli.clock.nowMs()));
+      return prepareProposal(client, about, cli.clock.nowMs());
     });
   });
 }

@@ -1,26 +1,20 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import { DeaddropError } from "../../api/errors.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
+import type { FlagsOf, Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 
-export interface BodyFlags {
-  body?: string;
-  bodyFile?: string;
-  bodyJson?: boolean;
-}
+export const BODY_OPTIONS = {
+  "--body <text>": "the body, in place of the argument",
+  "--body-file <file>": "read the body from a file, - is standard input",
+  "--body-json": "the body is JSON, not text",
+} as const satisfies Options;
+type BodyFlags = FlagsOf<typeof BODY_OPTIONS>;
 
 /** A pipe that stays open and silent is no body: do not wait for it forever. */
 const STDIN_LIMIT_MS = 10_000;
-
-export function addBodyFlags(command: Command): Command {
-  return command
-    .option("--body <text>", "the body, in place of the argument")
-    .option("--body-file <file>", "read the body from a file, - is standard input")
-    .option("--body-json", "the body is JSON, not text");
-}
 
 /**
  * The body: the argument or --body, else --body-file (`-` is standard input in each), else what is piped

@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
+import type { FlagsOf, Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { painter } from "../output/output.ts";
 import { safeJson, sanitise } from "../../framing/sanitise.ts";
@@ -9,11 +10,12 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 const MAX_TYPED_LENGTH = 1_024;
 
-/** Flags of every operator command. */
-export interface ConsentFlags {
-  yes?: boolean;
-  reason?: string;
-}
+/** With these an operator agrees without a terminal. Spec 8.6. */
+export const CONSENT_OPTIONS = {
+  "--yes": "confirm without a terminal; needs --reason",
+  "--reason <text>": "why; recorded in your private operator journal",
+} as const satisfies Options;
+export type ConsentFlags = Pick<FlagsOf<typeof CONSENT_OPTIONS>, "yes" | "reason">;
 
 /** What the operator is about to do. */
 export interface OperatorAction {

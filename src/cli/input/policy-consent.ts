@@ -1,38 +1,27 @@
-import type { Command } from "commander";
 import type { SetupHost } from "../../setup/host.ts";
 import { agentPathsOn } from "../../setup/host.ts";
 import { acceptFlag, openQuestions } from "../../setup/wire/policy-to-pin.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import type { Weakness } from "../../trust/policy/weak-policy.ts";
 import { confirmOperator } from "./confirm.ts";
-import { collect, type Cli } from "../context.ts";
+import type { FlagsOf, Options } from "../command.ts";
+import type { Cli } from "../context.ts";
 
 /** What the operator agrees to when a policy is pinned for the first time. Spec 1.1. */
-export interface AcceptFlags {
-  acceptUnsigned?: string[];
-  acceptLimit?: string[];
-  acceptDomain?: string[];
-  dryRun?: boolean;
-}
-
-export function addAcceptFlags(command: Command): Command {
-  return command
-    .option(
-      "--accept-unsigned <handle>",
-      "agree that the wire's policy takes unsigned lines of this agent (repeatable)",
-      collect,
-    )
-    .option(
-      "--accept-limit <name>",
-      "agree to a limit above the default, e.g. max_refs (repeatable)",
-      collect,
-    )
-    .option(
-      "--accept-domain <name>",
-      "agree that this domain belongs to another agent (repeatable)",
-      collect,
-    );
-}
+export const ACCEPT_OPTIONS = {
+  "--accept-unsigned <handle>": {
+    about: "agree that the wire's policy takes unsigned lines of this agent (repeatable)",
+    repeatable: true,
+  },
+  "--accept-limit <name>": {
+    about: "agree to a limit above the default, e.g. max_refs (repeatable)",
+    repeatable: true,
+  },
+  "--accept-domain <name>": {
+    about: "agree that this domain belongs to another agent (repeatable)",
+    repeatable: true,
+  },
+} as const satisfies Options;
 
 /**
  * Asks about whatever in the wire's policy is weaker than the defaults, unless this agent holds a copy
@@ -40,7 +29,7 @@ export function addAcceptFlags(command: Command): Command {
  */
 export async function agreementOn(
   cli: Cli,
-  flags: AcceptFlags,
+  flags: FlagsOf<typeof ACCEPT_OPTIONS> & { readonly dryRun?: boolean },
   host: SetupHost,
   at: Parameters<typeof openQuestions>[1] & { readonly command: string },
 ): Promise<(weakness: Weakness) => boolean> {

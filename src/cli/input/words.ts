@@ -1,33 +1,17 @@
-import type { Command } from "commander";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { isRecipient, recipients } from "../../sending/naming/recipients.ts";
-import { addBodyFlags, type BodyFlags } from "./body-input.ts";
+import type { FlagsOf, Options } from "../command.ts";
+import { BODY_OPTIONS } from "./body-input.ts";
 
-export interface WordFlags extends BodyFlags {
-  subject?: string;
-}
+export const WORD_OPTIONS = {
+  "--subject <text>": "the subject, in place of the argument",
+  ...BODY_OPTIONS,
+} as const satisfies Options;
 
-/** What a message says: its subject and, where one was given, its body. */
-export interface Words {
-  readonly subject: string;
-  readonly body: string | undefined;
-}
-
-/** Subject and body as arguments, or as --subject and --body. */
-export function addWords(command: Command, subject: string, body: string): Command {
-  return addBodyFlags(
-    command
-      .argument("[subject]", subject)
-      .argument("[body]", `${body}; - reads standard input`)
-      .option("--subject <text>", "the subject, in place of the argument"),
-  );
-}
-
-/** Whom a message goes to, where its words say that, and the words that are left. */
-export interface AddressedWords {
-  readonly to: readonly string[] | undefined;
-  readonly words: readonly string[];
+/** Subject and body as arguments, for a command that has the WORD_OPTIONS too. */
+export function wordArguments(subject: string, body: string) {
+  return { "[subject]": subject, "[body]": `${body}; - reads standard input` } as const;
 }
 
 /**
@@ -38,7 +22,7 @@ export async function addressedWords(
   client: Client,
   words: readonly string[],
   to: readonly string[] | undefined,
-): Promise<AddressedWords> {
+): Promise<{ readonly to: readonly string[] | undefined; readonly words: readonly string[] }> {
   const [first = "", ...rest] = words;
   if (to === undefined && (words.length > 2 || (await isRecipient(client, first)))) {
     return { to: await recipients(client, [first]), words: rest };
@@ -53,8 +37,8 @@ export async function addressedWords(
 export function wordsOf(
   first: string | undefined,
   second: string | undefined,
-  flags: WordFlags,
-): Words {
+  flags: FlagsOf<typeof WORD_OPTIONS>,
+): { readonly subject: string; readonly body: string | undefined } {
   if (flags.subject !== undefined && second !== undefined) {
     throw new DeaddropError("usage", "the subject is given twice: as an argument and as --subject");
   }

@@ -14,11 +14,13 @@ export interface Screen {
 
 export type { Paint, Style } from "../../framing/paint.ts";
 
-/** Our own words as they are, a peer's words sanitised; `style` colours the whole cell. */
-export interface Cell {
-  readonly text: string;
-  readonly style?: Style | undefined;
-}
+/** A text, or one whose style colours the whole cell. */
+export type Cell = string | { readonly text: string; readonly style?: Style | undefined };
+
+/** Rows that a list shows a person; a script gets all. */
+export const SHOWN_TO_PEOPLE = 20;
+/** How often `--follow` asks for news. */
+export const FOLLOW_PAUSE_MS = 1_000;
 
 const GAP = "  ";
 const MIN_LAST_COLUMN = 20;
@@ -49,6 +51,28 @@ export function emit(
   cli.stdout.write(`${breaksRows ? text : text.replaceAll(TO_BE_COPIED, "")}\n`);
 }
 
+/** Prints items as JSON, or as rows of a table; without items says so. */
+export function emitTable<Item>(
+  cli: { readonly stdout: Screen; readonly env: NodeJS.ProcessEnv },
+  flags: { json?: boolean | undefined },
+  items: readonly Item[],
+  rowOf: (item: Item) => readonly Cell[],
+  nothing: string,
+): void {
+  emit(cli, flags, items, (paint) =>
+    items.length === 0 ? nothing : table(items.map(rowOf), paint, cli.stdout.columns),
+  );
+}
+
+/** Facts below each other, their names dimmed. */
+export function factsTable(
+  facts: readonly (readonly [name: string, value: Cell])[],
+  paint: Paint,
+): string {
+  const rows = facts.map(([name, value]): Cell[] => [{ text: name, style: "dim" }, value]);
+  return table(rows, paint, undefined);
+}
+
 /** Comes before a command line to be copied, which ends its row. No peer's text can hold a control character. */
 export const TO_BE_COPIED = "\u0001";
 
@@ -72,7 +96,12 @@ export function table(
   paint: Paint,
   width: number | undefined,
 ): string {
-  const clean = rows.map((row) => row.map((cell) => ({ ...cell, text: sanitise(cell.text) })));
+  const clean = rows.map((row) =>
+    row.map((cell) => {
+      const { text, style } = typeof cell === "string" ? { text: cell } : cell;
+      return { text: sanitise(text), style };
+    }),
+  );
   const widths: number[] = [];
   for (const row of clean) {
     for (const [column, { text }] of row.entries()) {
@@ -91,7 +120,7 @@ export function withBelow(text: string, below: (row: number) => readonly string[
 }
 
 function line(
-  row: readonly Cell[],
+  row: readonly { readonly text: string; readonly style: Style | undefined }[],
   widths: readonly number[],
   paint: Paint,
   width: number | undefined,

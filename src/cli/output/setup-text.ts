@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { PeerKey } from "../../setup/wire/init-wire.ts";
@@ -7,34 +6,28 @@ import type { PeerReport, SetupReport } from "../../setup/report.ts";
 import type { StepReport } from "../../setup/steps.ts";
 import { shellWord } from "../../wire/quote.ts";
 import { decodeKey } from "../../wire/signature.ts";
-import { collect, type Cli, type GlobalFlags } from "../context.ts";
+import type { FlagsOf, Options } from "../command.ts";
+import type { Cli } from "../context.ts";
 import { table, toBeCopied, type Paint, type Style } from "./output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 
-/** Flags that `init` and `join` share. Spec 8.6. */
-export interface PartyFlags extends GlobalFlags {
-  me?: string;
-  myHandle?: string;
-  peerHandle?: string[];
-  peerKey?: string[];
-  track?: boolean;
-  dryRun?: boolean;
-}
-
-export function addPartyFlags(command: Command): Command {
-  return command
-    .option("--me <handle>", "who you are (also --my-handle, --as)")
-    .option("--peer <handle>", "who is on the other side (repeatable; also --peer-handle)", collect)
-    .option("--my-handle <handle>", "the same as --me")
-    .option("--peer-handle <handle>", "the same as --peer", collect)
-    .option(
-      "--peer-key <handle=key>",
-      "a peer's public key, in base64 or its .pub.json, to pin at UNTRUSTED (repeatable)",
-      collect,
-    )
-    .option("--track", "leave the folder to the project's commits")
-    .option("--dry-run", "say what would be done, and do nothing");
-}
+/** What `init` and `join` share. Spec 8.6. */
+export const PARTY_OPTIONS = {
+  "--me <handle>": "who you are (also --my-handle, --as)",
+  "--peer <handle>": {
+    about: "who is on the other side (repeatable; also --peer-handle)",
+    repeatable: true,
+  },
+  "--my-handle <handle>": "the same as --me",
+  "--peer-handle <handle>": { about: "the same as --peer", repeatable: true },
+  "--peer-key <handle=key>": {
+    about: "a peer's public key, in base64 or its .pub.json, to pin at UNTRUSTED (repeatable)",
+    repeatable: true,
+  },
+  "--track": "leave the folder to the project's commits",
+  "--dry-run": "say what would be done, and do nothing",
+} as const satisfies Options;
+type PartyFlags = FlagsOf<typeof PARTY_OPTIONS>;
 
 export function ownHandle(cli: Cli, flags: PartyFlags): string {
   const handle = flags.me ?? flags.myHandle ?? flags.as ?? cli.env["DEADDROP_AS"];

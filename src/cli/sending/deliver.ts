@@ -1,50 +1,115 @@
+import { definedFields } from "../../wire/defined-fields.ts";
 import type { WaitsFor } from "../../agent/answers/sent.ts";
-import { InvalidArgumentError, Option, type Command } from "commander";
-import type { Client, SendAnswer } from "../../api/client.ts";
-import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
-import { DeaddropError } from "../../api/errors.ts";
 import { refusalRemedy } from "../../agent/duties/line-notices.ts";
-import { collect, tellSigner, type Cli, type GlobalFlags } from "../context.ts";
-import { emit, type Paint } from "../output/output.ts";
-import { aboutParent } from "../../sending/naming/parent.ts";
-import type { Extras, Prepared } from "../../sending/prepared.ts";
-import { withRefsNote } from "./named-paths.ts";
-import { sendPrepared, type Said } from "../../sending/say-once.ts";
+import type { Client, SendAnswer } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
-import { clockTime } from "../../framing/when.ts";
 import { shortId } from "../../framing/short-id.ts";
+import { clockTime } from "../../framing/when.ts";
+import { aboutParent } from "../../sending/naming/parent.ts";
+import { type Prepared, type Extras, withNote } from "../../sending/prepared.ts";
+import { sendPrepared, type Said } from "../../sending/say-once.ts";
+import { namedPaths, refsNote, type NamedPaths } from "../../setup/guard/project-files.ts";
+import { projectFrom } from "../../setup/guard/project-paths.ts";
+import { type FlagsOf, type Options, seconds } from "../command.ts";
+import { tellSigner, withClient, type Cli, type GlobalFlags, findWire } from "../context.ts";
+import { emit, type Paint } from "../output/output.ts";
 
 /** What `--wait` can wait for. */
 type WaitFor = "delivered" | "read" | "answered";
 
-/** Flags of every command that sends. */
-export interface SendFlags extends GlobalFlags {
-  to?: string[];
-  ref?: string[];
-  priority?: "low" | "medium" | "high";
-  ackRequired?: boolean;
-  wait?: WaitFor;
-  timeout?: number;
+export const WAIT_OPTIONS = {
+  "--wait <state>": {
+    about: "wait until this is proved",
+    choices: ["delivered", "read", "answered"],
+  },
+  "--timeout <seconds>": {
+    about: "how long --wait waits (exit 3 after it; default 120)",
+    parse: seconds,
+  },
+} as const satisfies Options;
+
+/** Of a message whose recipients are fixed. */
+export const DELIVERY_OPTIONS = {
+  "--ref <path>": {
+    about: "a path or git:<sha> that it is about (repeatable)",
+    repeatable: true,
+  },
+  "--priority <level>": { about: "how much it matters", choices: ["low", "medium", "high"] },
+  "--ack-required": "ask for an ack",
+  ...WAIT_OPTIONS,
+} as const satisfies Options;
+
+export const SEND_OPTIONS = {
+  "--to <handle>": {
+    about: "a recipient, or all (repeatable; in a pair the peer)",
+    repeatable: true,
+  },
+  ...DELIVERY_OPTIONS,
+} as const satisfies Options;
+
+/** The help of --anyway. */
+export const ANYWAY = "also when what it answers has ended (it changes nothing then)";
+
+export const ANSWER_OPTIONS = {
+  "--reason <text>": "why",
+  "--anyway": ANYWAY,
+  ...WAIT_OPTIONS,
+} as const satisfies Options;
+
+/**
+ * Sends the message that `prepare` makes, waits when --wait asks for it, and prints the answer:
+ * `{outcome, messages}`, with `receipts` when it waited, with `answers` when it is an answer, and with a
+ * `note` on what it does not do. Spec 3.2: never claims more than is proved.
+ */
+export async function deliver(
+  cli: Cli,
+  flags: FlagsOf<typeof WAIT_OPTIONS>,
+  prepare: (client: Client) => Promise<Prepared>,
+): Promise<void> {
+  await withClient(cli, flags, async (client) => {
+    const prepared = await prepare(client);
+    tellSigner(cli, flags);
+    const answer = await sendPrepared(client, withRefsNote(cli, client, prepared));
+    if (flags.wait === undefined) {
+      emit(cli, flags, answer, (paint) => sentText(answer, paint));
+      return;
+    }
+    const limitMs = (flags.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
+    const receipts = await waitFor(cli, client, answer, flags.wait, limitMs);
+    emit(cli, flags, { ...answer, receipts }, (paint) =>
+      [sentText(answer, paint), ...receipts.map((each) => receiptText(each, paint))].join("\n"),
+    );
+    complain(receipts, flags.wait, limitMs);
+  });
 }
 
 type Waited = ReceiptView & { event_id: string };
 
 const PARKS =
   "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
+
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
+
 /** Why a message is not delivered for now. Spec 2.4. */
 export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
   comparison: "waits for the comparison of digits",
   clock: "dated ahead of this clock, waits for your next line",
 };
+
 const DEFAULT_TIMEOUT_SECONDS = 120;
+
 const NAMES: Record<WaitFor, string> = {
   delivered: "delivery receipt",
   read: "read receipt",
   answered: "answer",
 };
+
 const FIRST_POLL_MS = 100;
+
 const SLOWEST_POLL_MS = 1_000;
+
 const RANK: Record<ReceiptStage, number> = {
   refused: -1,
   stored: 0,
@@ -54,68 +119,13 @@ const RANK: Record<ReceiptStage, number> = {
   answered: 4,
 };
 
-export function addSendFlags(command: Command): Command {
-  const about = "a recipient, or all (repeatable; in a pair the peer)";
-  return addDeliveryFlags(command.option("--to <handle>", about, collect));
-}
-
-/** The flags of a message whose recipients are fixed. */
-export function addDeliveryFlags(command: Command): Command {
-  const priority = new Option("--priority <level>", "how much it matters");
-  return addWaitFlags(
-    command
-      .option("--ref <path>", "a path or git:<sha> that it is about (repeatable)", collect)
-      .addOption(priority.choices(["low", "medium", "high"]))
-      .option("--ack-required", "ask for an ack"),
-  );
-}
-
-export function addWaitFlags(command: Command): Command {
-  const wait = new Option("--wait <state>", "wait until this is proved");
-  return command
-    .addOption(wait.choices(["delivered", "read", "answered"]))
-    .option("--timeout <seconds>", "how long --wait waits (exit 3 after it; default 120)", seconds);
-}
-
-/** For options that are a number of seconds. */
-export function seconds(value: string): number {
-  const number = Number(value);
-  if (/^\d{1,7}(\.\d{1,3})?$/.test(value) && number > 0) return number;
-  throw new InvalidArgumentError("Give a number of seconds above 0.");
-}
-
 /** What the flags say besides the words. */
-export function extrasOf(flags: SendFlags): Extras {
-  return {
-    ...(flags.ref === undefined ? {} : { refs: flags.ref }),
-    ...(flags.priority === undefined ? {} : { priority: flags.priority }),
-    ...(flags.ackRequired === undefined ? {} : { ackRequired: flags.ackRequired }),
-  };
-}
-
-/**
- * Sends one message, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
- * with `receipts` when it waited, with `answers` when it is an answer, and with a `note` on what it
- * does not do. Spec 3.2: never claims more than is proved.
- */
-export async function deliver(
-  cli: Cli,
-  flags: SendFlags,
-  client: Client,
-  prepared: Prepared,
-): Promise<void> {
-  tellSigner(cli, flags);
-  const answer = await sendPrepared(client, withRefsNote(cli, client, prepared));
-  if (flags.wait === undefined) {
-    emit(cli, flags, answer, (paint) => sentText(answer, paint));
-    return;
-  }
-  const limitMs = (flags.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
-  const receipts = await waitFor(cli, client, answer, flags.wait, limitMs);
-  emit(cli, flags, { ...answer, receipts }, (paint) =>
-    [sentText(answer, paint), ...receipts.map((each) => receiptText(each, paint))].join("\n"),
-  );
-  complain(receipts, flags.wait, limitMs);
+export function extrasOf({
+  ref: refs,
+  priority,
+  ackRequired,
+}: FlagsOf<typeof DELIVERY_OPTIONS>): Extras {
+  return definedFields({ refs, priority, ackRequired });
 }
 
 async function waitFor(
@@ -238,4 +248,17 @@ function receiptText({ to, state, reason, waits_for }: Waited, paint: Paint): st
   const style = state === "refused" ? "red" : "cyan";
   const why = reason ?? (waits_for === undefined ? undefined : WAITS_FOR[waits_for]);
   return `  ${to}: ${paint(style, state)}${why === undefined ? "" : ` (${why})`}`;
+}
+
+/** The message, with a note on the paths and commits among its refs that are not here. */
+function withRefsNote(cli: Cli, { wireDir }: Client, prepared: Prepared): Prepared {
+  const { refs = [] } = prepared.draft;
+  if (refs.length === 0) return prepared;
+  return withNote(prepared, refsNote(projectFrom(wireDir, cli.cwd), cli.cwd, refs, cli.env));
+}
+
+/** The paths that a command names, as they are sent. */
+export function pathsGiven(cli: Cli, flags: GlobalFlags, patterns: readonly string[]): NamedPaths {
+  if (patterns.length === 0) return { paths: [], note: undefined };
+  return namedPaths(projectFrom(findWire(cli, flags), cli.cwd), patterns);
 }

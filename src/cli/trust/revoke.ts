@@ -6,7 +6,7 @@ import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { lineNamed } from "../peer/line-named.ts";
+import { lineNamed } from "../input/line-named.ts";
 
 export interface RevokeFlags extends GlobalFlags, ConsentFlags {
   last?: string;

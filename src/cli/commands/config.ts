@@ -1,0 +1,235 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
+import { pendingPolicy } from "../../agent/config/pending-policy.ts";
+import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import {
+  changedOnto,
+  checkSettings,
+  settingNamed,
+  SETTINGS,
+  settingValue,
+  withSetting,
+} from "../../setup/settings-table.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import { calling } from "../../storage/disk/errno.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
+import { readSettings, saveSettings, savePinned } from "../../storage/private/private-store.ts";
+import { DEFAULT_CONFIG } from "../../trust/policy/config.ts";
+import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
+import { policyConflict } from "../../trust/policy/policy-drift.ts";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { define } from "../command.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { CONSENT_OPTIONS, confirmOperator, type ConsentFlags } from "../input/confirm.ts";
+import { emit, table } from "../output/output.ts";
+
+/** What the operator has chosen, and what the wire asks for. Spec 1.1, 8.6. */
+export const config = define({
+  about:
+    "Settings of this agent, and the wire's policy as you have accepted it. docs/settings.md " +
+    "describes each setting.",
+  commands: {
+    list: define({
+      about: "all settings, and whether the wire's configuration is the accepted one",
+      run: list,
+    }),
+    get: define({
+      about: "one setting, as JSON",
+      args: { "<key>": "" },
+      run(cli, flags, { key }) {
+        const { byDefault } = settingNamed(key);
+        const { host, place } = agentPlace(cli, flags);
+        const file = readSettings(host.disk, place.paths) as Record<string, unknown> | undefined;
+        const value = file?.[key] ?? byDefault;
+        emit(cli, flags, { key, value }, () => JSON.stringify(value));
+      },
+    }),
+    set: define({
+      about: "change one setting; a running daemon takes it at once",
+      args: { "<key>": "", "<value>": "" },
+      examples: ["deaddrop config set guard.strict true"],
+      run: (cli, flags, { key, value }) => set(cli, key, value, flags),
+    }),
+    unset: define({
+      about: "put a setting's default back",
+      args: { "<key>": "" },
+      run: (cli, flags, { key }) => set(cli, key, undefined, flags),
+    }),
+    edit: define({ about: "open the settings in your editor", run: edit }),
+    accept: define({
+      about: "agree to the wire's config.json and tiers.json as they are now (operator)",
+      options: CONSENT_OPTIONS,
+      examples: ["deaddrop config accept"],
+      run: accept,
+    }),
+  },
+});
+
+/** `deaddrop config list`: the settings, and how the wire's policy differs from the pinned one. */
+function list(cli: Cli, flags: GlobalFlags): void {
+  const at = agentPlace(cli, flags);
+  const file = readSettings(at.host.disk, at.place.paths) as Record<string, unknown> | undefined;
+  const settings = SETTINGS.map(({ key, byDefault, about }) => ({
+    key,
+    value: file?.[key] ?? byDefault,
+    default: byDefault,
+    about,
+  }));
+  const { lines } = pendingPolicy(at.host.disk, at.place);
+  emit(cli, flags, { settings, file: at.place.paths.settings, wire_differs: lines }, (paint) => {
+    const rows = settings.map(({ key, value, default: byDefault, about }) => [
+      { text: key, style: "bold" as const },
+      { text: JSON.stringify(value), style: value === byDefault ? undefined : ("cyan" as const) },
+      { text: about },
+    ]);
+    const note =
+      lines.length === 0
+        ? "The wire's configuration is the one that you accepted."
+        : `The wire's configuration differs from the one that you accepted in ${lines.length} points: deaddrop config accept`;
+    return `${table(rows, paint, cli.stdout.columns)}\n\n${note}`;
+  });
+}
+
+/** Sets one setting; without text it goes back to its default. */
+async function set(
+  cli: Cli,
+  key: string,
+  text: string | undefined,
+  flags: GlobalFlags,
+): Promise<void> {
+  const setting = settingNamed(key);
+  const value = text === undefined ? undefined : settingValue(setting, text);
+  const at = agentPlace(cli, flags);
+  const file = readSettings(at.host.disk, at.place.paths);
+  await save(at, withSetting(file, key, value));
+  const now = value ?? setting.byDefault;
+  emit(
+    cli,
+    flags,
+    { key, value: now },
+    (paint) => `${paint("bold", key)} is ${JSON.stringify(now)}`,
+  );
+}
+
+/** Opens the settings in the operator's editor; what cannot be read is not taken. */
+async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const editor = cli.env["VISUAL"] ?? cli.env["EDITOR"];
+  if (editor === undefined || editor.trim() === "") {
+    throw new DeaddropError("usage", "no editor is named", {
+      hint: "set EDITOR, or change one setting with `deaddrop config set <key> <value>`",
+    });
+  }
+  const at = agentPlace(cli, flags);
+  const before = readSettings(at.host.disk, at.place.paths) ?? {};
+  const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`, (typed) => {
+    const settings = parsed(typed);
+    checkSettings(settings, at.place.paths.settings);
+    return settings;
+  });
+  const changed = JSON.stringify(after) !== JSON.stringify(before);
+  // What was set while the editor was open stays, unless it was changed there too.
+  const now = readSettings(at.host.disk, at.place.paths);
+  const settings = changedOnto(now, before, after);
+  if (changed) await save(at, settings);
+  emit(cli, flags, { changed, settings }, () => (changed ? "saved" : "nothing was changed"));
+}
+
+/** What `take` makes of the text that the editor leaves. A text that it refuses is kept, and named. */
+function edited<T>(editor: string, text: string, take: (typed: string) => T): T {
+  const prefix = join(tmpdir(), "deaddrop-edit-");
+  const folder = calling(prefix, "making a folder", () => mkdtempSync(prefix));
+  const path = join(folder, "settings.json");
+  const drop = (): void => rmSync(folder, { recursive: true, force: true });
+  let typed: string;
+  try {
+    typed = typedInto(path, editor, text);
+  } catch (error) {
+    drop();
+    throw error;
+  }
+  const taken = namingFile(path, () => take(typed));
+  drop();
+  return taken;
+}
+
+function typedInto(path: string, editor: string, text: string): string {
+  calling(path, "writing", () => writeFileSync(path, text, { mode: PRIVATE_FILE }));
+  const [program = "", ...args] = editor.trim().split(/\s+/);
+  const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
+  if (error !== undefined || status !== 0) {
+    throw new DeaddropError("refused", `${program} did not end well; nothing was changed`, {
+      cause: error,
+    });
+  }
+  return calling(path, "reading", () => readFileSync(path, "utf8"));
+}
+
+function namingFile<T>(path: string, take: () => T): T {
+  try {
+    return take();
+  } catch (cause) {
+    if (!(cause instanceof DeaddropError || cause instanceof StorageError)) throw cause;
+    const code = cause instanceof StorageError ? codeOfStorage(cause.code) : cause.code;
+    const hints = [cause.hint, `what you typed is kept in ${path}`];
+    const hint = hints.filter((each) => each !== undefined).join("\n");
+    throw new DeaddropError(code, cause.message, { hint, cause });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DeaddropError("refused", "that is not JSON; nothing was changed", {
+      hint: (cause as Error).message,
+      cause,
+    });
+  }
+}
+
+async function save(at: AgentPlace, file: unknown): Promise<void> {
+  const { paths } = at.place;
+  checkSettings(file, paths.settings);
+  saveSettings(at.host.disk, paths, file);
+  await reloadDaemon(paths);
+}
+
+/** `deaddrop config accept`: the operator agrees to what the wire says now. */
+async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void> {
+  const at = agentPlace(cli, flags);
+  const { host, place } = at;
+  const { lines, config, tiers } = pendingPolicy(host.disk, place);
+  if (lines.length === 0) {
+    emit(cli, flags, { accepted: false, differences: [] }, () => "There is nothing to accept.");
+    return;
+  }
+  refuseConflict(at, config);
+  const action = {
+    action: "config accept",
+    target: place.wire.folder,
+    effect: lines,
+    word: "accept",
+  };
+  await confirmOperator(cli, flags, action, place.paths.operatorJournal);
+  // What was shown is what is kept, whatever is in the folder by now.
+  savePinned(host.disk, place.paths, "config", config ?? Buffer.from(defaultPolicyText("config")));
+  savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(defaultPolicyText("tiers")));
+  await reloadDaemon(place.paths);
+  emit(cli, flags, { accepted: true, differences: lines }, (paint) =>
+    [paint("green", "accepted"), ...lines.map((line) => `  ${sanitise(line)}`)].join("\n"),
+  );
+}
+
+function refuseConflict({ place }: AgentPlace, bytes: Uint8Array | undefined): void {
+  const { config, wire, handle } = place;
+  const next = bytes === undefined ? DEFAULT_CONFIG : parsedConfig(wire.config, bytes);
+  const problem = policyConflict(config, next, handle);
+  if (problem === undefined) return;
+  throw new DeaddropError("config", problem, {
+    hint: `have ${wire.config} put back as it was; your daemon goes on with what you accepted before`,
+  });
+}

@@ -1,0 +1,341 @@
+import { definedFields } from "../../wire/defined-fields.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { RoundView } from "../../api/rounds.ts";
+import type { NotWokenView, ToolSessionView } from "../../api/tool-sessions.ts";
+import type {
+  ParkedView,
+  StatusView,
+  PeerView,
+  ObligationView,
+  TeamMemberView,
+} from "../../api/views.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { clockTime, when } from "../../framing/when.ts";
+import { safeModeEnd, type Reader } from "../../protocol/escalations/safe-mode-end.ts";
+import { unownedText } from "../../storage/unowned-text.ts";
+import { define } from "../command.ts";
+import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
+import { growthText } from "../live/growth-text.ts";
+import { EXIT_WRONG, liveTroubles, troubleLine } from "../live/troubles.ts";
+import { emitTable, factsTable, emit, table, type Cell, type Paint } from "../output/output.ts";
+import { obligationRow, severityCell, waitingText, presenceCell, dueCell } from "../output/text.ts";
+import { transportText } from "../output/transport-text.ts";
+import { daemonText } from "./identity.ts";
+
+/** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */
+export const status = define({
+  about: "Everything on one screen: who, where, peers, unread, owed, incidents, what next.",
+  options: { "--check": "only what is wrong now, a line each; exit 0 when nothing is, else 1" },
+  examples: ["deaddrop status", "deaddrop status set --state busy"],
+  async run(cli, flags) {
+    if (flags.check === true) return check(cli, flags);
+    const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
+      const status = await client.view("status");
+      // Only a daemon that runs knows of sessions, rounds and a transport.
+      if (!client.viaDaemon) return status;
+      const [sessions, rounds] = [await client.ask("sessions"), await client.ask("rounds")];
+      return { ...status, sessions, rounds, transport: await client.ask("transport", {}) };
+    });
+    emit(cli, flags, view, (paint) => statusText(cli, view, paint));
+  },
+  commands: {
+    set: define({
+      about: "Says what you are doing; it goes out with the next heartbeat.",
+      options: {
+        "--state <state>": {
+          about: "what you are",
+          choices: ["idle", "busy", "blocked", "paused"],
+        },
+        "--last-action <text>": "what you did last, in a few words",
+        "--heads-down": "several edits at once: send heartbeats at the fastest tier",
+        "--no-heads-down": "that is over",
+      },
+      examples: ['deaddrop status set --state busy --last-action "splitting the parser"'],
+      async run(cli, flags) {
+        const { state, lastAction, headsDown } = flags;
+        const change = definedFields({ state, lastAction, headsDown });
+        if (Object.keys(change).length === 0) {
+          throw new DeaddropError("usage", "nothing to set", {
+            hint: "give --state, --last-action or --heads-down",
+          });
+        }
+        await withClient(cli, flags, (client) => client.ask("status", change));
+        emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
+      },
+    }),
+  },
+});
+
+/** The daemon's life and the agent's life are shown apart. Spec 3.1. */
+export const peers = define({
+  about: "Lists the other agents: presence, trust, and when daemon and agent were last alive.",
+  examples: ["deaddrop peers"],
+  async run(cli, flags) {
+    const peers = await withClient(cli, flags, (client) => client.view("peers"));
+    const nowMs = cli.clock.nowMs();
+    emitTable(cli, flags, peers, (peer) => peerRow(peer, nowMs), "Nobody else is on this wire.");
+  },
+});
+
+/** Who is what, doing what, waiting for what. Spec 3.8. */
+export const team = define({
+  about: "Shows all agents of the wire: what each does, waits for and owes.",
+  examples: ["deaddrop team"],
+  async run(cli, flags) {
+    const team = await withClient(cli, flags, (client) => client.view("team"));
+    const nowMs = cli.clock.nowMs();
+    const { columns } = cli.stdout;
+    emit(cli, flags, team, (paint) => {
+      const rows = team.map((member) => memberRow(member, nowMs));
+      const waits = team.flatMap((member) => {
+        const rows = waitRows(member, nowMs);
+        const title = paint("bold", `${member.handle} waits for`);
+        return rows.length === 0 ? [] : [`\n${title}\n${table(rows, paint, columns)}`];
+      });
+      return [table(rows, paint, columns), ...waits].join("\n");
+    });
+  },
+});
+
+/** The record of a wire. Spec 8.6. */
+export const stats = define({
+  about: "Counts what happened on this wire: messages, decisions, incidents.",
+  examples: ["deaddrop stats --json"],
+  async run(cli, flags) {
+    const stats = await withClient(cli, flags, (client) => client.view("stats"));
+    const byType = Object.entries(stats.by_type).sort(([, a], [, b]) => b - a);
+    emit(cli, flags, stats, (paint) =>
+      factsTable(
+        [
+          ["days", String(stats.days)],
+          ["messages", String(stats.messages)],
+          ["heartbeats", `${Math.round(stats.heartbeat_share * 100)} %`],
+          ["by type", byType.map(([type, number]) => `${type} ${number}`).join(", ") || "-"],
+          ["proposals acked", String(stats.proposal_ack_pairs)],
+          ["decisions", String(stats.decisions)],
+          ["incidents", `${stats.incidents}, acked in time ${stats.incidents_acked_in_time}`],
+          ["disagreements", String(stats.disagreements)],
+          ...(stats.growth ?? []).map((each) => [`size: ${each.what}`, growthText(each)] as const),
+        ],
+        paint,
+      ),
+    );
+  },
+});
+
+/** `status --check`, for scripts and for people who look in the morning. Spec 8.6. */
+async function check(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const troubles = await liveTroubles(cli, flags);
+  emit(cli, flags, { ok: troubles.length === 0, troubles }, (paint) =>
+    troubles.length === 0
+      ? paint("green", "Nothing is wrong.")
+      : troubles.map((trouble) => troubleLine(trouble, cli.clock.nowMs(), paint)).join("\n"),
+  );
+  if (troubles.length > 0) cli.exitCode = EXIT_WRONG;
+}
+
+function statusText(cli: Cli, view: StatusView, paint: Paint): string {
+  const nowMs = cli.clock.nowMs();
+  const width = cli.stdout.columns;
+  const section = (title: string, rows: readonly Cell[][], more = 0, rest = ""): string => {
+    if (rows.length === 0) return "";
+    const left = more === 0 ? "" : ` (${more} more: ${rest})`;
+    return `${paint("bold", title)}${left}\n${table(rows, paint, width)}`;
+  };
+  const { state, last_action, heads_down } = view.state;
+  const says = view.parked === undefined || view.parked === null ? state : "parked";
+  const doing = `${says}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
+  const parts = [
+    `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
+    safeModeText(view, readerOf(cli), paint, nowMs),
+    parkedText(view, paint, nowMs),
+    ...(view.stops ?? []).map(({ what, detail, end }) =>
+      paint("red", sanitise(`${what === "clock" ? "CLOCK" : "NOT SENT"}: ${detail} → ${end}`)),
+    ),
+    storageText(view, paint, nowMs),
+    unownedLogsText(view, paint),
+    section(
+      "Peers",
+      view.peers.map((peer) => peerRow(peer, nowMs)),
+    ),
+    section(
+      "Sessions",
+      (view.sessions ?? []).map((session) => sessionRow(session, nowMs)),
+    ),
+    section("Rounds", (view.rounds ?? []).map(roundRow)),
+    transportText(view.transport ?? null, nowMs, paint),
+    `${paint("bold", "Unread")} ${view.unread}${unreadFromText(view)}${noticesText(view)}`,
+    section(
+      "You owe",
+      view.owed_by_me.map((each) => obligationRow(each, nowMs)),
+      view.left_out?.owed_by_me,
+      "deaddrop pending",
+    ),
+    section(
+      "Owed to you",
+      view.owed_to_me.map((each) => obligationRow(each, nowMs)),
+      view.left_out?.owed_to_me,
+      "deaddrop pending",
+    ),
+    section(
+      "Incidents",
+      view.incidents.map((each) => [
+        { text: shortId(each.event_id), style: "bold" },
+        severityCell(each.severity),
+        { text: each.status },
+        { text: each.from },
+        { text: each.subject },
+      ]),
+      view.left_out?.incidents,
+      "deaddrop incident list",
+    ),
+    `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** A session of a coding tool. Its name is the tool's own. */
+function sessionRow(
+  { tool, session, state, last_event: last, wake, is_second: isSecond, ...view }: ToolSessionView,
+  nowMs: number,
+): Cell[] {
+  const usedUp = view.wakes_used_up?.map(usedUpText) ?? [];
+  const woken = isSecond
+    ? "not woken: another one is"
+    : wake === null
+      ? "not woken"
+      : [`woken by ${wake}`, ...usedUp].join("; ");
+  return [
+    { text: tool, style: "bold" },
+    { text: sanitise(session.slice(0, 12)) },
+    { text: state },
+    { text: `last event ${when(last, nowMs)}` },
+    { text: woken },
+  ];
+}
+
+function usedUpText({ peer, until, urgent_until: urgent }: NotWokenView): string {
+  const rest = urgent === undefined ? ", except urgent ones" : "";
+  return sanitise(`wakes used up until ${clockTime(until)} for messages of ${peer}${rest}`);
+}
+
+const STOP_HOOK: Record<ParkedView["stop_hook"], string> = {
+  waiting: "a stop hook, if one is set, runs once the daemon does",
+  running: "the stop hook runs",
+  done: "the stop hook has run",
+  failed: "the stop hook did not work: deaddrop incident notices",
+  none: "there is no stop hook",
+};
+
+function parkedText({ parked }: StatusView, paint: Paint, nowMs: number): string {
+  if (parked === undefined || parked === null) return "";
+  const { since, peer, stop_hook } = parked;
+  const words = `PARKED since ${when(since, nowMs)}: you approved the shutdown that ${peer} asked for; ${STOP_HOOK[stop_hook]}.`;
+  return `${paint("yellow", sanitise(words))}\nNothing new is begun; deaddrop wake ends that.`;
+}
+
+/** Where several authors have unread messages: one who writes very much hides no other. */
+function unreadFromText({ unread_from: from }: StatusView): string {
+  if (from.length < 2) return "";
+  return ` (${from.map(({ handle, count }) => `${count} of ${handle}`).join(", ")})`;
+}
+
+function noticesText({ notices }: StatusView): string {
+  if (notices === 0) return "";
+  return `, ${notices === 1 ? "1 notice" : `${notices} notices`}`;
+}
+
+function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
+  const names = logs === undefined ? undefined : unownedText(logs);
+  return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
+}
+
+function storageText({ storage }: StatusView, paint: Paint, nowMs: number): string {
+  if (storage === undefined || storage.troubles.length === 0) return "";
+  const lines = storage.troubles.map(
+    ({ area, detail, hint, since }) =>
+      `STORAGE TROUBLE since ${when(since, nowMs)}, tried again by itself: ${area}: ${detail}; ${hint}`,
+  );
+  const { waiting } = storage;
+  const wait = waiting === 0 ? [] : [waitingText(waiting)];
+  return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
+}
+
+function safeModeText(
+  { safe_mode: mode, handle }: StatusView,
+  reader: Reader,
+  paint: Paint,
+  nowMs: number,
+): string {
+  if (mode === null || !mode.active) return "";
+  const words = `SAFE MODE since ${when(mode.since, nowMs)}: ${mode.of} did not ack an incident of ${mode.author} (${shortId(mode.incident_id)})`;
+  const end = `Most messages are not sent; ${safeModeEnd(mode, handle, reader)}`;
+  return `${paint("red", sanitise(words))}\n${sanitise(end)}`;
+}
+
+function roundRow({ folder, participant, phase, is_turn, detail }: RoundView): Cell[] {
+  return [
+    { text: sanitise(folder) },
+    { text: sanitise(participant) },
+    { text: phase ?? "unreadable", style: phase === null ? "red" : undefined },
+    { text: is_turn ? "YOUR TURN" : sanitise(detail), style: is_turn ? "yellow" : "dim" },
+  ];
+}
+
+/** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
+function peerRow(peer: PeerView, nowMs: number): Cell[] {
+  const state = peer.state === null ? "" : `, ${peer.state}`;
+  return [
+    { text: peer.handle, style: "bold" },
+    peer.held ? { text: "HELD", style: "red" } : presenceCell(peer.presence),
+    { text: peer.trust_tier ?? "no tier" },
+    { text: `heartbeat ${when(peer.last_seen_at, nowMs)}` },
+    { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}` },
+    ...peer.waits.map(({ because, detail, since }): Cell => {
+      const end = because === "ahead" ? ` → deaddrop peer reset ${peer.handle} delivers it` : "";
+      return { text: `waits since ${when(since, nowMs)}: ${detail}${end}`, style: "yellow" };
+    }),
+  ];
+}
+
+/** What others have written into its files is not its word, and is shown as such. Spec 2.4. */
+function foreignText({ foreign_lines: lines, unpinned_lines: early }: PeerView): string {
+  const unpinned = early === 0 ? "" : `; ${linesBeforeKey(early)}`;
+  if (lines === 0) return unpinned;
+  return `${unpinned}; its files hold ${lines} ${lines === 1 ? "line" : "lines"} that it did not sign`;
+}
+
+/** What is known of lines that an agent wrote with an earlier key, which is not pinned here. */
+function linesBeforeKey(lines: number): string {
+  const are = lines === 1 ? "1 line is" : `${lines} lines are`;
+  return `${are} from before its key was pinned here, signed with a key that is not pinned`;
+}
+
+function memberRow(member: TeamMemberView, nowMs: number): Cell[] {
+  const { handle, is_self, presence, state, last_action, agent_last_seen, owes_in_all } = member;
+  return [
+    { text: is_self ? `${handle} (you)` : handle, style: "bold" },
+    presenceCell(presence),
+    { text: state ?? "-" },
+    { text: `agent ${when(agent_last_seen, nowMs)}` },
+    { text: owes_in_all === 0 ? "owes nothing" : `owes ${owes_in_all}` },
+    { text: last_action ?? "" },
+  ];
+}
+
+function waitRows({ waits_for, waits_for_in_all }: TeamMemberView, nowMs: number): Cell[][] {
+  const rows = waits_for.map((each) => waitRow(each, nowMs));
+  const more = waits_for_in_all - waits_for.length;
+  return more === 0 ? rows : [...rows, [{ text: `and ${more} more: deaddrop pending` }]];
+}
+
+function waitRow(owed: ObligationView, nowMs: number): Cell[] {
+  return [
+    { text: shortId(owed.event_id), style: "dim" },
+    { text: owed.owed_by, style: "cyan" },
+    { text: owed.type },
+    dueCell(owed, nowMs),
+    { text: owed.subject },
+  ];
+}
