@@ -47,12 +47,23 @@ export interface TroubleView {
   since: string | null;
 }
 
+/** @param since ISO-8601, or wall ms */
+export function trouble(
+  what: TroubleKind,
+  detail: string,
+  end: string,
+  since: string | number | null = null,
+): TroubleView {
+  const at = typeof since === "number" ? new Date(since).toISOString() : since;
+  return { what, detail, end, since: at };
+}
+
 /** An error that lasts, with its hint. */
 export function asTrouble(
   what: TroubleKind,
   { message, hint = "see the message" }: DeaddropError | StorageError,
 ): TroubleView {
-  return { what, detail: message, end: hint, since: null };
+  return trouble(what, message, hint);
 }
 
 /** What the disk keeps from its work, and how much waits for it. Spec 4.11, Storage trouble. */

@@ -79,13 +79,17 @@ function peerView(known: Known, handle: string): PeerView {
     last_seen_at: life === undefined ? null : new Date(life.receivedMs).toISOString(),
     agent_last_seen: instant(body, "agent_last_seen"),
     next_eta: instant(body, "next_eta"),
-    held:
-      place.believed(handle).heldAfter !== undefined || store.chains.whole(handle).fork !== null,
+    held: isHeld(known, handle),
     inbox_unread_count: beat?.unread ?? null,
     foreign_lines: store.chains.countUnproven(handle),
     unpinned_lines: store.chains.countUnverified(handle),
     waits: waitsView(known, handle),
   };
+}
+
+/** The operator has to decide about its key or its chain before more of it is taken in. */
+export function isHeld({ place, store }: Known, handle: string): boolean {
+  return place.believed(handle).heldAfter !== undefined || store.chains.whole(handle).fork !== null;
 }
 
 /** Of a stranger only words that we know are shown. Spec 2.3. */

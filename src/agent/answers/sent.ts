@@ -71,7 +71,7 @@ export function receiptView(
 ): { receipts: ReceiptView[] } {
   const { self } = known.place;
   const line = known.store.withIdPrefix(id.toLowerCase(), 2).find(({ author }) => author === self);
-  if (line?.id === id.toLowerCase()) return { receipts: viewOf(known, line).receipts };
+  if (line?.id === id.toLowerCase()) return { receipts: receiptsOf(known, line) };
   throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {
     hint: "deaddrop sent lists what you sent",
   });
@@ -119,16 +119,26 @@ function viewOf(known: Sending, line: HeldLine): SentView {
   return {
     ...{ event_id: line.id, place: placeJson(line), timestamp, to: addressees, type, subject },
     correlation_id: line.thread,
-    receipts: addressees.map((addressee) => receiptOf(known, line, addressee)),
+    receipts: receiptsOf(known, line),
   };
+}
+
+/** How far a message of ours has come with each addressee. */
+export function receiptsOf(known: Sending, line: HeldLine): ReceiptView[] {
+  const { to } = readHeld(known.place.wireId, line);
+  return addresseesOf(known, line, to).map((addressee) => receiptOf(known, line, addressee));
+}
+
+/** Its addressee has neither taken it in nor refused it. */
+export function isUnderWay(stage: ReceiptStage): boolean {
+  return stage === "stored" || stage === "published";
 }
 
 function receiptOf(known: Sending, line: HeldLine, to: string): ReceiptView {
   const state: SentState = isChained(line)
     ? sentState(known.history, factsOf(known), { place: line, thread: line.thread }, to)
     : { is: "stored", atMs: line.receivedMs };
-  const isUnderWay = state.is === "stored" || state.is === "published";
-  const waitsFor = isUnderWay ? waitOf(known, line, to) : undefined;
+  const waitsFor = isUnderWay(state.is) ? waitOf(known, line, to) : undefined;
   return {
     ...{ to, state: state.is },
     ...(state.is === "refused" && { reason: state.reason }),

@@ -54,7 +54,7 @@ export function statusFacts(asked: Asked): StatusFacts {
     safe_mode: safeModeView(core),
     stops: [
       ...sendingStops(asked).filter(({ what }) => what === "sending"),
-      ...clockTroubles(session),
+      ...clockTroubles(core),
     ],
     storage: storageView(asked),
     unowned_logs: unownedLogs(core.world.disk, config.wire.folder, carriers.folder.unowned),
