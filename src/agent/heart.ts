@@ -15,11 +15,12 @@ import {
   type Pace,
   type PaceEvent,
 } from "../protocol/beats/pace.ts";
-import { bindingClaims, rivalsOf, type ClaimFacts } from "../protocol/claims/standing.ts";
+import { bindingClaims, rivalsOf } from "../protocol/claims/standing.ts";
 import type { HeldLine, StoreWriter } from "../store/store.ts";
 import type { HeartbeatTier } from "../trust/policy/heartbeat-tiers.ts";
 import type { Draft } from "../wire/compose.ts";
 import { SECOND_MS } from "../wire/durations.ts";
+import { claimFacts } from "./answers/claims.ts";
 import type { Core } from "./core.ts";
 import {
   changeOwnState,
@@ -325,12 +326,8 @@ export class Heart {
 
   /** Claims of others that are contested with one of ours. */
   #contested(): readonly { readonly peer: string; readonly thread: string }[] {
-    const { store, history, place, members, world } = this.#core;
-    const facts: ClaimFacts = {
-      ...{ history, self: place.self, members: new Set(members.keys()), domains: place.domains },
-      live: store.claims.live(history, world.clock.wallMs()),
-      tierOf: (handle) => place.believed(handle).tier,
-    };
+    const { place, world } = this.#core;
+    const facts = claimFacts(this.#core, world.clock.wallMs());
     const binding = bindingClaims(facts);
     return binding
       .filter(({ line }) => line.place.author === place.self)

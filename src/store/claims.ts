@@ -1,5 +1,5 @@
 import { readClaim } from "../protocol/claims/claim-line.ts";
-import type { History, HistoryLine } from "../protocol/asks/history.ts";
+import { lineAt, type History, type HistoryLine } from "../protocol/asks/history.ts";
 import { MAX_LIVE_CLAIMS, type LiveClaim } from "../protocol/claims/standing.ts";
 import { isChained, type ChainPlace, type Place } from "../wire/places.ts";
 import { AGENT, PLACE, THREAD } from "./columns.ts";
@@ -19,7 +19,7 @@ type ClaimRow = Place & { readonly n: number; readonly ends: number };
 export class ClaimRows extends Rows {
   /** For a claim that was accepted, and a release that is linked, or in no chain. Within a transaction. */
   take(history: History, place: Place): void {
-    const line = history.linked(place) ?? history.loose(place);
+    const line = lineAt(history, place);
     if (line?.type === "claim") this.#claim(history, line);
     if (line?.type === "release") this.#release(history, line);
   }

@@ -1,5 +1,5 @@
 import { readAsk, readClose } from "../protocol/asks/ask-line.ts";
-import type { History, HistoryLine, Receipt } from "../protocol/asks/history.ts";
+import { lineAt, type History, type HistoryLine, type Receipt } from "../protocol/asks/history.ts";
 import {
   answeringOf,
   looseAnswer,
@@ -46,7 +46,7 @@ const MOST_COUNTED = 4_096;
 export class OwedRows extends Rows {
   /** Of a line that is linked since, or was taken in and is in no chain. */
   take(history: History, place: Place, facts: Facts): void {
-    const line = history.linked(place) ?? history.loose(place);
+    const line = lineAt(history, place);
     const receipt = history.receipt(place);
     if (line === undefined || receipt === undefined || line.type === "heartbeat") return;
     this.#fill(history, line, receipt, facts);
@@ -185,7 +185,7 @@ export class OwedRows extends Rows {
   /** The author of an ask ends it, or resolves an incident. */
   #end(history: History, line: HistoryLine, place: Place, of: string | undefined): void {
     const ended = history.receipt(place);
-    const asked = history.linked(place) ?? history.loose(place);
+    const asked = lineAt(history, place);
     if (ended === undefined || asked === undefined) return;
     const ask = readAsk(asked);
     if (ask !== undefined && asked.thread !== line.thread) return;

@@ -1,9 +1,8 @@
 import type { Ask } from "../../protocol/asks/ask-line.ts";
-import type { HistoryLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { viewAsk, type AskView } from "../../protocol/asks/views.ts";
 import { textField } from "../../protocol/body.ts";
 import { firstCodePoints } from "../../wire/json/code-points.ts";
-import type { Place } from "../../wire/places.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import type { AskPart } from "../../store/asks.ts";
 import type { Known } from "../duties/duty.ts";
@@ -24,17 +23,13 @@ export interface ShownAsk {
 /** Undefined when its line is not linked any more. */
 export function showAsk(known: Known, { ask, party }: AskPart): ShownAsk | undefined {
   const { history } = known;
-  const line = lineAt(known, ask.place);
+  const line = lineAt(history, ask.place);
   if (line === undefined) return undefined;
   const view = viewAsk(history, known.onlookers, ask, party === "" ? undefined : party);
   const { outcome } = view;
-  const close = "close" in outcome ? lineAt(known, outcome.close) : undefined;
+  const close = "close" in outcome ? lineAt(history, outcome.close) : undefined;
   const parties = view.party === undefined ? (ask.parties ?? []) : [view.party];
   return { ask, parties, line, view, close };
-}
-
-export function lineAt({ history }: Pick<Known, "history">, place: Place): HistoryLine | undefined {
-  return history.linked(place) ?? history.loose(place);
 }
 
 /** When it was written, by its author's clock; else when it was taken in. Milliseconds of Unix time. */

@@ -12,21 +12,22 @@ import { decisionsInForce } from "./decisions.ts";
 import { tierOf } from "./listed.ts";
 
 /** What claims are judged by now. Spec 3.7. */
-function claimFacts(known: Known): ClaimFacts {
-  const { history, members, place, store, world } = known;
+export function claimFacts(
+  known: Pick<Known, "store" | "history" | "place" | "members">,
+  nowMs: number,
+): ClaimFacts {
+  const { history, members, place, store } = known;
+  const { self, domains } = place;
   return {
-    history,
-    live: store.claims.live(history, world.clock.wallMs()),
-    self: place.self,
+    ...{ history, self, domains, live: store.claims.live(history, nowMs) },
     members: new Set(members.keys()),
-    domains: place.domains,
     tierOf: (handle) => tierOf(known, handle) ?? undefined,
   };
 }
 
 /** The live claims, in the order in which they were taken in. */
 export function claimsView(known: Known): PlacedClaim[] {
-  return viewClaims(claimFacts(known));
+  return viewClaims(claimFacts(known, known.world.clock.wallMs()));
 }
 
 /** What a claim of ours to all would meet now. */
@@ -34,7 +35,7 @@ export function claimForecastView(
   known: Known,
   claim: { readonly paths: readonly string[]; readonly mode: ClaimMode },
 ): ClaimForecast {
-  return forecastClaim(claimFacts(known), claim);
+  return forecastClaim(claimFacts(known, known.world.clock.wallMs()), claim);
 }
 
 /** What our agent may edit of these paths, for `deaddrop check` and the guard's hooks. Spec 3.6. */
@@ -42,7 +43,7 @@ export function checkView(
   known: Known,
   { paths }: { readonly paths: readonly string[] },
 ): CheckView {
-  const facts = claimFacts(known);
+  const facts = claimFacts(known, known.world.clock.wallMs());
   const inForce = decisionsInForce(known);
   const behind = [...facts.members].filter((handle) => known.knownMs(handle) === undefined);
   return checkPaths({ ...facts, inForce, behind }, paths);

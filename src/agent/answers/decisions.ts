@@ -1,3 +1,4 @@
+import { lineAt } from "../../protocol/asks/history.ts";
 import {
   standingDecisions,
   touchedBy,
@@ -83,7 +84,7 @@ export function decisionsInForce(known: Known): readonly CoveringDecision[] {
     .filter(({ supersededBy }) => supersededBy === undefined)
     .flatMap(({ decision: { decision_id, acked_by, proposal } }) => {
       const place = readPlace(fromPlain(proposal));
-      const line = place && (known.history.linked(place) ?? known.history.loose(place));
+      const line = place && lineAt(known.history, place);
       if (line === undefined) return [];
       return [{ decision_id, acked_by, affected_domains: touched(line.body).names }];
     });

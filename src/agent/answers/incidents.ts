@@ -1,4 +1,4 @@
-import type { HistoryLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { isGrave, severityOf, type Severity } from "../../protocol/escalations/incident-line.ts";
 import { incidentStanding } from "../../protocol/escalations/open-incident.ts";
 import { cadenceMs, isBusy, LEAST_WAIT_MS } from "../../protocol/escalations/safe-mode.ts";
@@ -59,7 +59,7 @@ export function openIncidents(known: Known): IncidentView[] {
 /** Undefined of a line that is no incident, as an escalation of one. */
 function viewIncident(known: Known, held: HeldLine): IncidentView | undefined {
   const { history, members } = known;
-  const line = history.linked(held) ?? history.loose(held);
+  const line = lineAt(history, held);
   const severity = line && severityOf(line);
   if (line === undefined || severity === undefined) return undefined;
   const { status, addressees } = incidentStanding(history, line, members.keys());

@@ -1,8 +1,7 @@
 import { parseKeyId } from "../../wire/signature.ts";
 import { isSamePlace, placeJson, type Place, type PlaceJson } from "../../wire/places.ts";
 import type { HeldLine } from "../../store/store.ts";
-
-import { lineAt } from "./asks.ts";
+import { lineAt } from "../../protocol/asks/history.ts";
 import { correctedBy } from "./messages.ts";
 import type { Owing } from "./pending.ts";
 
@@ -61,7 +60,7 @@ function keyLine(
     place: placeJson(line),
     event_id: id,
     type,
-    subject: lineAt(known, line)?.subject ?? "",
+    subject: lineAt(known.history, line)?.subject ?? "",
     at: new Date(receivedMs).toISOString(),
     received: isLive,
     after_the_end: isLate,

@@ -1,7 +1,7 @@
+import { lineAt } from "../../protocol/asks/history.ts";
 import { PLAN_STEP, requestType } from "../../protocol/asks/requests.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
 import type { Store } from "../../store/store.ts";
-import { isChained } from "../../wire/places.ts";
 import type { Known } from "../duties/duty.ts";
 import { isQuiet } from "../lines/check-drafts.ts";
 import { readHeld } from "./messages.ts";
@@ -139,7 +139,7 @@ function countSteps({ store, place, history }: Read): number {
     .fairShare(place.self, "by us", MOST_STEPS)
     .filter(({ kind }) => kind === "ask");
   return asks.filter(({ place: asked }) => {
-    const line = isChained(asked) ? history.linked(asked) : history.loose(asked);
+    const line = lineAt(history, asked);
     return line !== undefined && requestType(line) === PLAN_STEP;
   }).length;
 }

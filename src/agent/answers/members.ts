@@ -1,7 +1,7 @@
 import { readClose, type Ask } from "../../protocol/asks/ask-line.ts";
 import { changeStands } from "../../protocol/asks/closes.ts";
 import { endingOf } from "../../protocol/asks/closing.ts";
-import type { HistoryLine, LinkedLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine, type LinkedLine } from "../../protocol/asks/history.ts";
 import {
   agreeToChange,
   overtakenBy,
@@ -21,7 +21,7 @@ import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { placeJson, type ChainPlace, type PlaceJson } from "../../wire/places.ts";
 import type { Known } from "../duties/duty.ts";
-import { awaitedText, lineAt, showAsk, writtenMs, type ShownAsk } from "./asks.ts";
+import { awaitedText, showAsk, writtenMs, type ShownAsk } from "./asks.ts";
 
 /** One handle that is or was a member. */
 export interface MemberRow {
@@ -84,7 +84,7 @@ export function membersView(known: Known): MembersView {
     const changed = applied.find(
       ({ change: { starts, makes } }) => starts.has(handle) !== makes.has(handle),
     );
-    const line = leave === undefined ? changed?.close : lineAt(known, leave);
+    const line = leave === undefined ? changed?.close : lineAt(known.history, leave);
     return {
       ...{ handle, is: isMember ? "member" : "left", chains },
       since: line === undefined ? null : isoTime(writtenMs(known, line)),
@@ -177,9 +177,9 @@ interface AppliedChange {
 function appliedChanges(known: Known, { after: last }: RosterInForce): readonly AppliedChange[] {
   const applied: AppliedChange[] = [];
   for (let after = last; typeof after !== "number" && applied.length < MOST_CHANGES;) {
-    const close = lineAt(known, after);
+    const close = lineAt(known.history, after);
     const decides = close && readClose(close)?.decides;
-    const proposal = decides && lineAt(known, decides);
+    const proposal = decides && lineAt(known.history, decides);
     const change = proposal && readMembersChange(proposal.body);
     if (close === undefined || proposal === undefined || change === undefined) break;
     applied.push({ change, proposal, close });
@@ -235,7 +235,7 @@ function stepOf(
 }
 
 function leaveView(known: Known, leave: ChainPlace): MemberChangeView {
-  const line = lineAt(known, leave);
+  const line = lineAt(known.history, leave);
   return {
     place: placeJson(leave),
     event_id: leave.id,

@@ -2,7 +2,7 @@ import { requestId, requestType } from "../../protocol/asks/requests.ts";
 import { readBeat } from "../../protocol/beats/beat.ts";
 import { textField } from "../../protocol/body.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
-import type { HistoryLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { dueOf } from "../../protocol/due.ts";
 import type { OwedAnswer } from "../../store/owed.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
@@ -88,7 +88,7 @@ export function obligationViews(known: Owing, owed: readonly OwedAnswer[]): Obli
 
 function obligationView(known: Owing, owed: OwedAnswer): ObligationView | undefined {
   const { place, by, sinceMs } = owed;
-  const line = isChained(place) ? known.history.linked(place) : known.history.loose(place);
+  const line = lineAt(known.history, place);
   if (line === undefined) return undefined;
   const { type, subject, body, thread } = line;
   const isBelieved = isVerified(tierOf(known, place.author));

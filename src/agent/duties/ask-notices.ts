@@ -1,6 +1,6 @@
 import { partsOf, readAsk, readClose, type Ask } from "../../protocol/asks/ask-line.ts";
 import { isEndOfDaemon } from "../../protocol/asks/closing.ts";
-import type { HistoryLine, LinkedLine } from "../../protocol/asks/history.ts";
+import { lineAt, type LinkedLine } from "../../protocol/asks/history.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { requestType } from "../../protocol/asks/requests.ts";
 import { noticeOf, viewAsk, type AskNotice, type AskView } from "../../protocol/asks/views.ts";
@@ -8,7 +8,7 @@ import { booleanField, field, textField } from "../../protocol/body.ts";
 import type { Matter, Watched } from "../../store/notices.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
-import { isChained, readPlace, type Place } from "../../wire/places.ts";
+import { isChained, readPlace } from "../../wire/places.ts";
 import type { Known } from "./duty.ts";
 import { quoteSubject } from "./notice-words.ts";
 import { isToldSilent } from "./standing-notices.ts";
@@ -31,7 +31,7 @@ type Facts = Pick<Known, "store" | "history" | "place" | "onlookers" | "isLive">
 export function watchAsk({ store, history, place }: Facts, line: HeldLine): void {
   if (line.author !== place.self || !line.isLive) return;
   if (!["proposal", "request", "ack"].includes(line.type)) return;
-  const said = readLineAt(history, line);
+  const said = lineAt(history, line);
   const ask = said && readAsk(said);
   const due = line.receivedMs + LOOK_AGAIN_MS;
   if (ask !== undefined) {
@@ -43,7 +43,7 @@ export function watchAsk({ store, history, place }: Facts, line: HeldLine): void
   const answered = ["acks", "answers"].flatMap((name) => readPlace(field(said.body, name)) ?? []);
   for (const asked of answered) {
     const held = history.receipt(asked);
-    const party = readLineAt(history, asked)?.type === "request" ? place.self : "";
+    const party = lineAt(history, asked)?.type === "request" ? place.self : "";
     // One in no chain is closed by our own daemon.
     if (held === undefined || !isChained(asked) || asked.author === place.self) continue;
     store.notices.watch({ n: held.n, party, closer: asked.author }, due);
@@ -89,7 +89,7 @@ function lookAgain(known: Facts, { n, party }: Watched, nowMs: number): number |
   const { history, place, store } = known;
   const onlookers = { ...known.onlookers, isSilent: (by: string) => isToldSilent(known, by) };
   const line = store.line(n);
-  const said = line && readLineAt(history, line);
+  const said = line && lineAt(history, line);
   const ask = said && readAsk(said);
   if (line === undefined || ask === undefined) return undefined;
   const view = viewAsk(history, onlookers, ask, party === "" ? undefined : party);
@@ -199,7 +199,7 @@ function rejecting(known: Facts, line: LinkedLine, party: string | undefined): s
   const close = readClose(line);
   if (close?.rejects === true) return [line.place.author];
   const by = (close?.entries ?? []).flatMap(({ by: handle, ack }) => {
-    const answer = ack && readLineAt(known.history, ack);
+    const answer = ack && lineAt(known.history, ack);
     const isNo =
       answer?.type === "proposal" || booleanField(answer?.body ?? null, "approve") === false;
     return handle !== undefined && isNo ? [handle] : [];
@@ -219,7 +219,7 @@ const REQUESTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function askName(known: Facts, { place }: Ask): string {
-  const line = readLineAt(known.history, place);
+  const line = lineAt(known.history, place);
   const { author } = place;
   const kind =
     line?.type === "request" ? (REQUESTS.get(requestType(line) ?? "") ?? "request") : "proposal";
@@ -230,8 +230,4 @@ function askName(known: Facts, { place }: Ask): string {
 /** Only `your` may begin a sentence; a handle is written as it is. */
 function upper(name: string): string {
   return name.replace(/^your /u, "Your ");
-}
-
-function readLineAt(history: Facts["history"], place: Place): HistoryLine | undefined {
-  return history.linked(place) ?? history.loose(place);
 }

@@ -1,16 +1,17 @@
+import { lineAt } from "../../protocol/asks/history.ts";
 import {
   bindingClaims,
   grantsOf,
   rivalsOf,
-  type ClaimFacts,
   type LiveClaim,
   type Rival,
 } from "../../protocol/claims/standing.ts";
 import { booleanField, field, idField } from "../../protocol/body.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { readPlace } from "../../wire/places.ts";
+import { claimFacts } from "../answers/claims.ts";
 import type { Known } from "./duty.ts";
-import { quoteText, tierOf } from "./notice-words.ts";
+import { quoteText } from "./notice-words.ts";
 
 /** `meta`: which claims overlap ours, as the agent knows it. */
 const KNOWN = "notices claims";
@@ -73,7 +74,7 @@ export function tellGrant(known: Facts, line: HeldLine, nowMs: number): void {
   if (line.type !== "ack" || !line.isLive || !store.notices.hasRoom(author, nowMs)) return;
   // Most agents own nothing: their acks are not read.
   if (![...place.domains.values()].some(({ owner }) => owner === author)) return;
-  const said = history.linked(line) ?? history.loose(line);
+  const said = lineAt(history, line);
   const grants = said && booleanField(said.body, "approve");
   if (said === undefined || grants === undefined) return;
   const named = readPlace(field(said.body, "about"));
@@ -85,15 +86,6 @@ export function tellGrant(known: Facts, line: HeldLine, nowMs: number): void {
   const text = `${author} ${grants ? "granted" : "denied"} your claim of ${pathsText(claim)}.`;
   const kind = grants ? "claim_granted" : "claim_denied";
   store.notices.add({ kind, about: id, text, peer: author }, nowMs);
-}
-
-function claimFacts({ store, history, place, members }: Facts, nowMs: number): ClaimFacts {
-  const { self, domains } = place;
-  return {
-    ...{ history, self, domains, live: store.claims.live(history, nowMs) },
-    members: new Set(members.keys()),
-    tierOf: (handle) => tierOf(place, handle),
-  };
 }
 
 function overlapText(claim: LiveClaim, { claim: other, is }: Rival): string {

@@ -1,5 +1,5 @@
 import { SharedLines, type SharedRead } from "../../carriers/shared-lines.ts";
-import type { HistoryLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { field } from "../../protocol/body.ts";
 import { severityOf } from "../../protocol/escalations/incident-line.ts";
 import { looseAnswer } from "../../protocol/asks/obligation.ts";
@@ -43,7 +43,7 @@ export class IncidentLog implements Duty {
   take(_into: StoreWriter, held: HeldLine): void {
     const { history, place, store } = this.#ground;
     if (!held.isLive || (held.type !== "incident" && held.type !== "ack")) return;
-    const line = history.linked(held) ?? history.loose(held);
+    const line = lineAt(history, held);
     if (line === undefined) return;
     const isOurs = held.type === "incident" && held.author === place.self;
     if (isOurs || this.#isAboutOurs(line)) store.told.copyLine(held.n);

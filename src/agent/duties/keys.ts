@@ -1,3 +1,4 @@
+import { lineAt } from "../../protocol/asks/history.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { readAnswer, readAsk } from "../../protocol/asks/ask-line.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
@@ -88,7 +89,7 @@ export class KeyDuty implements Duty {
 
   #changeIn(line: HeldLine): KeyChange | undefined {
     const { history } = this.#ground;
-    const asked = history.linked(line) ?? history.loose(line);
+    const asked = lineAt(history, line);
     return asked && readKeyChange(asked);
   }
 

@@ -1,5 +1,5 @@
 import { REFUSAL_REASONS } from "../../protocol/admit/refusals.ts";
-import type { HistoryLine } from "../../protocol/asks/history.ts";
+import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { textField } from "../../protocol/body.ts";
 import { addresses, readEscalation } from "../../protocol/escalations/incident-line.ts";
 import type { HeldLine } from "../../store/store.ts";
@@ -65,7 +65,7 @@ function tellRefused(known: Known, line: HeldLine, nowMs: number): void {
 function tellWaiting(known: Known, line: HeldLine, nowMs: number): void {
   const { store, history, place } = known;
   const peer = line.author;
-  const said = history.linked(line) ?? history.loose(line);
+  const said = lineAt(history, line);
   const isHeldBack = said !== undefined && textField(said.body, "tier") === "UNTRUSTED";
   if (!isHeldBack || textField(said.body, "about") !== place.self) return;
   if (!store.notices.hasRoom(peer, nowMs)) return;

@@ -1,6 +1,5 @@
-import { compareTiers, type Tier } from "../../trust/tiers.ts";
 import { sanitise } from "../../wire/quote.ts";
-import type { CorePlace } from "../core.ts";
+import { listedSubject } from "../answers/listed.ts";
 import type { Known } from "./duty.ts";
 
 /** Characters of a subject that a notice quotes. */
@@ -14,22 +13,9 @@ export function quoteText(text: string): string {
   return `"${sanitise(cut.replaceAll('"', "'"))}"`;
 }
 
-/** How far an agent is believed; undefined: of no tier, or blocked. */
-export function tierOf(place: CorePlace, handle: string): Tier | undefined {
-  const { tier, isBlocked } = place.believed(handle);
-  return isBlocked ? undefined : tier;
-}
-
 /** A subject as a notice shows it: below VERIFIED, words of ours in place of its author's. */
-export function quoteSubject(
-  { place }: Pick<Known, "place">,
-  author: string,
-  text: string,
-): string {
-  if (author === place.self) return quoteText(text);
-  const tier = tierOf(place, author);
-  const isShown = tier !== undefined && compareTiers(tier, "VERIFIED") >= 0;
-  return quoteText(isShown ? text : `(not shown: ${author} is ${tier ?? "of no tier"})`);
+export function quoteSubject(known: Pick<Known, "place">, author: string, text: string): string {
+  return quoteText(listedSubject(known, author, text));
 }
 
 /** A handle with an instant: what tells occasions apart that no line names. */

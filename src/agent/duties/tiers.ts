@@ -1,3 +1,4 @@
+import { lineAt } from "../../protocol/asks/history.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { textField } from "../../protocol/body.ts";
 import { setReciprocations } from "../../trust/pins.ts";
@@ -70,7 +71,7 @@ export class TierDuty implements Duty {
 
   #takeAnnouncement(line: HeldLine): void {
     const { history, place, store, members } = this.#ground;
-    const said = history.linked(line) ?? history.loose(line);
+    const said = lineAt(history, line);
     if (said === undefined) return;
     const about = agentName(textField(said.body, "about") ?? "");
     const tier = tierNamed(textField(said.body, "tier") ?? "");

@@ -2,7 +2,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { isMembersChange } from "../../protocol/asks/ask-line.ts";
 import { requestId } from "../../protocol/asks/requests.ts";
-import { touchedDomains } from "../../protocol/asks/touched-domains.ts";
+import { touchedBy } from "../../protocol/asks/record.ts";
 import type { NotWoken } from "../../protocol/beats/beat.ts";
 import { booleanField, field, textsField } from "../../protocol/body.ts";
 import { claimProblem } from "../../protocol/claims/claim-line.ts";
@@ -112,7 +112,7 @@ export function voidness({ to, type, body }: Draft, self: string): string | unde
 /** A decision covers no paths of an owner that was not asked. Spec 3.4.6. */
 function checkOwners({ place, members }: Facts, { body, to }: Draft): void {
   if (isMembersChange(body)) return;
-  const owners = new Set(Object.values(touchedDomains(place.domains)(body).owners));
+  const owners = new Set(Object.values(touchedBy(place.domains)(body).owners));
   const parties = textsField(body, "required")?.map((name) => agentName(name)) ?? to;
   const missing = [...owners].filter(
     (owner) => owner !== place.self && members.has(owner) && !parties.includes(owner),

@@ -76,20 +76,29 @@ export function verdictOf(line: ChainedLine | LooseLine, at: Circumstances): Ver
       return refused("clock_skew", `it is dated ${line.timestamp}, and was received before that`);
     }
   }
-  if (!acceptsType(at.tier, type)) {
-    if (at.tier === "UNTRUSTED" && !at.isBlocked) return { is: "waits", for: "tier" };
-    const rank = at.isBlocked ? "blocked" : (at.tier ?? "of no known tier");
-    return refused("tier_refused", `${author} is ${rank}: ${type} is not taken`);
+  if (at.tier === "UNTRUSTED" && !at.isBlocked && !acceptsType(at.tier, type))
+    return { is: "waits", for: "tier" };
+  const problem = policyProblem(line, at);
+  return problem === undefined ? mailOrPassed(line, at) : { is: "refused", problem };
+}
+
+/** What our policy has against a line of an author of that tier; undefined: nothing. */
+export function policyProblem(
+  { author, type, size, body, refs }: ChainedLine | LooseLine,
+  { tier, isBlocked, limits }: Pick<Circumstances, "tier" | "isBlocked" | "limits">,
+): Problem | undefined {
+  if (!acceptsType(tier, type)) {
+    const rank = isBlocked ? "blocked" : (tier ?? "of no known tier");
+    return { reason: "tier_refused", detail: `${author} is ${rank}: ${type} is not taken` };
   }
-  const maxBytes = at.limits.maxMessageBodyKb * 1_024;
-  if (at.tier !== "TRUSTED" && line.size > maxBytes) {
-    const bytes = bodyBytes(line.body);
-    if (bytes > maxBytes)
-      return refused("body_too_large", `body has ${bytes} bytes; at most ${maxBytes} are taken`);
+  const maxBytes = limits.maxMessageBodyKb * 1_024;
+  const bytes = tier !== "TRUSTED" && size > maxBytes ? bodyBytes(body) : 0;
+  if (bytes > maxBytes) {
+    const detail = `body has ${bytes} bytes; at most ${maxBytes} are taken`;
+    return { reason: "body_too_large", detail };
   }
-  if (line.refs > at.limits.maxRefs)
-    return refused("too_many_refs", `${line.refs} refs; at most ${at.limits.maxRefs} are taken`);
-  return mailOrPassed(line, at);
+  if (refs <= limits.maxRefs) return undefined;
+  return { reason: "too_many_refs", detail: `${refs} refs; at most ${limits.maxRefs} are taken` };
 }
 
 const PASSED: Verdict = { is: "passed" };

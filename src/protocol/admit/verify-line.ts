@@ -1,8 +1,7 @@
-import { bodyBytes } from "../../wire/compose.ts";
 import { DEFAULT_LIMITS } from "../../wire/limits.ts";
 import { verifySignature } from "../../wire/signature.ts";
-import { acceptsType } from "../../trust/tiers.ts";
 import { tierOf, type TrustStore } from "../../trust/store.ts";
+import { policyProblem } from "./verdict.ts";
 import { readLine, type ChainedLine, type LooseLine, type Problem } from "./read-line.ts";
 
 export type JudgedLine =
@@ -19,7 +18,9 @@ export function verifyLine(bytes: Uint8Array | undefined, store: TrustStore): Ju
   const read = readLine(bytes, "");
   if (!read.ok) return read;
   const { line } = read;
-  const problem = line.problem ?? keyProblem(line, store) ?? policyProblem(line, store);
+  const isBlocked = store.peers.get(line.author)?.blocked === true;
+  const policy = { tier: tierOf(store, line.author), isBlocked, limits: DEFAULT_LIMITS };
+  const problem = line.problem ?? keyProblem(line, store) ?? policyProblem(line, policy);
   return problem === undefined ? read : { ok: false, problem };
 }
 
@@ -32,20 +33,6 @@ function keyProblem({ author, signed }: ChainedLine | LooseLine, store: TrustSto
   if (!pinned.active) return problem("untrusted_key", `${keyId} was deactivated`);
   if (verifySignature(pinned.key, bytes, signature)) return undefined;
   return problem("invalid_signature", `the signature does not verify under ${keyId}`);
-}
-
-function policyProblem(line: ChainedLine | LooseLine, store: TrustStore): Problem | undefined {
-  const { author, type, body, refs, size } = line;
-  const tier = tierOf(store, author);
-  if (!acceptsType(tier, type))
-    return problem("tier_refused", `${author} is ${tier ?? "blocked"}: ${type} is not taken`);
-  const maxBytes = DEFAULT_LIMITS.maxMessageBodyKb * 1_024;
-  const length = tier !== "TRUSTED" && size > maxBytes ? bodyBytes(body) : 0;
-  if (length > maxBytes)
-    return problem("body_too_large", `body has ${length} bytes; at most ${maxBytes} are taken`);
-  const { maxRefs } = DEFAULT_LIMITS;
-  if (refs > maxRefs) return problem("too_many_refs", `${refs} refs; at most ${maxRefs} are taken`);
-  return undefined;
 }
 
 function problem(reason: Problem["reason"], detail: string): Problem {

@@ -6,7 +6,7 @@ import { dueOf } from "../due.ts";
 import { readClose, type Ask } from "./ask-line.ts";
 import { isLooseAnswer, isPosition, lastYes, namesById, verdictOf } from "./closes.ts";
 import { overtakenBy } from "./members.ts";
-import { MOST_WORDS, type History, type HistoryLine, type LinkedLine } from "./history.ts";
+import { lineAt, MOST_WORDS, type History, type HistoryLine, type LinkedLine } from "./history.ts";
 
 /** A line that our daemon has to sign: its other fields are those of any line of ours. */
 export interface Draft {
@@ -202,7 +202,7 @@ export function endingOf(history: History, open: OpenAsk, reason: string): reado
 /** When an ask ends for time if nothing changes, milliseconds of Unix time; undefined for never. */
 function endsAt(history: History, now: Situation, open: OpenAsk): End | undefined {
   const { ask, isLive, readySince } = open;
-  const line = history.linked(ask.place) ?? history.loose(ask.place);
+  const line = lineAt(history, ask.place);
   if (line === undefined) return undefined;
   const others = ask.place.seq === null ? [ask.place.author] : (ask.parties ?? []);
   if (!others.every((party) => now.isMember(party))) return { atMs: 0, reason: "a party left" };

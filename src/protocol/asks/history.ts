@@ -29,6 +29,14 @@ export interface LooseLine extends HistoryLine {
   readonly isSigned: boolean;
 }
 
+/** The line at a place; undefined while it is not held, or of a chain not linked. */
+export function lineAt(
+  history: Pick<History, "linked" | "loose">,
+  place: Place,
+): HistoryLine | undefined {
+  return place.seq === null ? history.loose(place) : history.linked(place);
+}
+
 /** Lines of a thread that can move a position. */
 export const WORD_TYPES = ["proposal", "request", "ack", "correction"] as const;
 /** Of one branch and thread, so many words are read. */

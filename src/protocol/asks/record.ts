@@ -8,7 +8,7 @@ import { isChained, placeJson, readPlace, type Place, type PlaceJson } from "../
 import { field, textField, textsField } from "../body.ts";
 import { patternsOverlap } from "../claims/path-match.ts";
 import { readAsk, readClose } from "./ask-line.ts";
-import type { History } from "./history.ts";
+import { lineAt, type History } from "./history.ts";
 import { outcomeOf } from "./outcome.ts";
 
 /** One line of decisions.jsonl before its recorder signs it like a message. Spec 3.4.7. */
@@ -74,7 +74,7 @@ export function decisionOf(
   touched: TouchedDomains,
   recorder: string,
 ): UnsignedDecision | undefined {
-  const line = history.linked(proposal) ?? history.loose(proposal);
+  const line = lineAt(history, proposal);
   const ask = line === undefined ? undefined : readAsk(line);
   if (line === undefined || ask?.is !== "proposal") return undefined;
   const outcome = outcomeOf(history, ask, ask.parties === undefined ? recorder : undefined);
@@ -148,7 +148,7 @@ export function judgeEntry(
     return { is: "unproved", detail: "its recorder is no party of it" };
   if (proposal === undefined) return { is: "unproved", detail: "it names no proposal" };
   const close = readPlace(field(entry, "close"));
-  const asked = history.linked(proposal) ?? history.loose(proposal);
+  const asked = lineAt(history, proposal);
   const closed = close === undefined ? undefined : history.linked(close);
   if (asked === undefined) return { is: "pending", detail: "the proposal is not held" };
   if (close !== undefined && closed === undefined)

@@ -1,6 +1,6 @@
-import { isChained, readPlace } from "../../wire/places.ts";
+import { readPlace } from "../../wire/places.ts";
 import { booleanField, field, textField } from "../body.ts";
-import type { History, HistoryLine } from "./history.ts";
+import { lineAt, type History, type HistoryLine } from "./history.ts";
 import { isLeave } from "./members-change.ts";
 
 /** Types of requests that mean something to a daemon, or have a command's help. */
@@ -37,10 +37,10 @@ export function isParking(
   isTrusted: (author: string) => boolean,
 ): boolean {
   if (type !== "ack") return false;
-  const answered = lineAt(history, body, "answers");
+  const answered = lineNamed(history, body, "answers");
   if (answered !== undefined && requestType(answered) === SHUTDOWN)
     return booleanField(body, "approve") === true;
-  const about = lineAt(history, body, "about");
+  const about = lineNamed(history, body, "about");
   const isShutdown = about?.type === "shutdown" && !isLeave(about);
   return isShutdown && booleanField(body, "approve") !== false && isTrusted(about.place.author);
 }
@@ -50,12 +50,11 @@ export function hasParked({ type, body }: OwnLine): boolean {
   return type === "ack" && booleanField(body, "parks") === true;
 }
 
-function lineAt(
+function lineNamed(
   history: History,
   body: HistoryLine["body"],
   name: string,
 ): HistoryLine | undefined {
   const place = readPlace(field(body, name));
-  if (place === undefined) return undefined;
-  return isChained(place) ? history.linked(place) : history.loose(place);
+  return place && lineAt(history, place);
 }

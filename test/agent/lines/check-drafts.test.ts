@@ -12,7 +12,7 @@ import {
 } from "../../../src/agent/lines/check-drafts.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { readAsk } from "../../../src/protocol/asks/ask-line.ts";
-import { touchedDomains } from "../../../src/protocol/asks/touched-domains.ts";
+import { touchedBy } from "../../../src/protocol/asks/record.ts";
 import type { Draft } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { MAX_ROSTER } from "../../../src/wire/limits.ts";
@@ -105,7 +105,7 @@ describe("what is refused before it is signed", () => {
     const required = ["scribe", "did:wire:ann"];
     expect(check(draft("proposal", { paths, required }, { to: ["*"] }))).toBeUndefined();
     expect(check(draft("proposal", { paths: ["docs/**"] }))).toBeUndefined();
-    expect(touchedDomains(domains)(fromPlain({ paths, domains: ["more"] }))).toEqual({
+    expect(touchedBy(domains)(fromPlain({ paths, domains: ["more"] }))).toEqual({
       names: ["more", "parser", "gone"],
       owners: { parser: "ann", gone: "mason" },
     });
