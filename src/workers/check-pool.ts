@@ -1,8 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
-import { verifyEach, type VerifyAll } from "../wire/signature.ts";
+import { verifyEach, type SignatureCheck, type VerifyAll } from "../wire/signature.ts";
 import { startCheckWorker } from "./check-worker.ts";
-import { packChecks, verifyPacked } from "./packed-checks.ts";
 
 /** So many are checked where they are asked for: that is done before a thread has been told. */
 const FEW_CHECKS = 64;
@@ -22,8 +21,8 @@ const IDLE_MS = 2_000;
 
 /** What one message asks, and who takes the answer. */
 interface Job {
-  readonly packed: Uint8Array;
-  take(verdicts: Uint8Array): void;
+  readonly checks: readonly SignatureCheck[];
+  take(verdicts: readonly boolean[]): void;
 }
 
 interface Helper {
@@ -66,15 +65,13 @@ export class CheckPool {
       const valid: boolean[] = Array.from(items, () => false);
       let left = items.length;
       for (let from = 0; from < items.length; from += CHECKS_A_MESSAGE) {
-        const packed = packChecks(items.slice(from, from + CHECKS_A_MESSAGE));
-        const take = (verdicts: Uint8Array): void => {
-          verdicts.forEach((verdict, at) => {
-            valid[from + at] = verdict === 1;
-          });
+        const take = (verdicts: readonly boolean[]): void => {
+          valid.splice(from, verdicts.length, ...verdicts);
           left -= verdicts.length;
           if (left === 0) resolve(valid);
         };
-        this.#waiting.push({ packed, take });
+        const checks = items.slice(from, from + CHECKS_A_MESSAGE).map(copyCheck);
+        this.#waiting.push({ checks, take });
       }
       this.#handOut();
     });
@@ -86,7 +83,7 @@ export class CheckPool {
       if (job === undefined) return;
       helper.asked.push(job);
       helper.worker.ref();
-      helper.worker.postMessage(job.packed);
+      helper.worker.postMessage(job.checks);
     }
     if (this.#helpers.size === 0 && this.#waiting.length > 0) this.#checkHere();
   }
@@ -111,7 +108,7 @@ export class CheckPool {
     }
     const helper: Helper = { worker, asked: [] };
     const { asked } = helper;
-    worker.on("message", (verdicts: Uint8Array) => {
+    worker.on("message", (verdicts: readonly boolean[]) => {
       asked.shift()?.take(verdicts);
       this.#handOut();
       if (asked.length === 0) this.#rest(worker);
@@ -134,7 +131,7 @@ export class CheckPool {
     setImmediate(() => {
       this.#isCheckingHere = false;
       const job = this.#waiting.shift();
-      job?.take(verifyPacked(job.packed));
+      job?.take(verifyEach(job.checks));
       this.#handOut();
     });
   }
@@ -153,6 +150,15 @@ export class CheckPool {
       helper.worker.terminate().catch(() => undefined);
     }
   }
+}
+
+/** Bytes of their own: a message to a thread copies the whole memory that its arrays are parts of. */
+function copyCheck({ publicKey, bytes, signature }: SignatureCheck): SignatureCheck {
+  return {
+    publicKey: new Uint8Array(publicKey),
+    bytes: new Uint8Array(bytes),
+    signature: new Uint8Array(signature),
+  };
 }
 
 function startOrNot(startWorker: () => Worker): Worker | undefined {

@@ -1,11 +1,11 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { verifyPacked } from "./packed-checks.ts";
+import { verifyEach, type SignatureCheck } from "../wire/signature.ts";
 
 /** What a thread is told at its start that is to run this file. */
 const ROLE = "deaddrop: check signatures";
 
 /**
- * Starts a thread that answers each message of packed checks with their verdicts, in order.
+ * Starts a thread that answers each message of checks with their verdicts, in order.
  *
  * @param execArgv what Node is told for it: nothing of what this process was started with
  */
@@ -14,7 +14,7 @@ export function startCheckWorker(execArgv: readonly string[] = []): Worker {
 }
 
 if (workerData === ROLE) {
-  parentPort?.on("message", (packed: Uint8Array) => {
-    parentPort?.postMessage(verifyPacked(packed));
+  parentPort?.on("message", (checks: readonly SignatureCheck[]) => {
+    parentPort?.postMessage(verifyEach(checks));
   });
 }
