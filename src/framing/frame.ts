@@ -54,9 +54,9 @@ export interface Part {
  * tokens when it is framed. At least one character.
  */
 export function partOf(text: string, from: number, tokens: number): Part {
+  const rest = Array.from(text).slice(from);
   // A letter of a word costs half a token, anything else more: no more than these can fit.
-  const start = unitsOf(text, 0, from);
-  const window = Array.from(text.slice(start, unitsOf(text, start, 2 * tokens + 1)));
+  const window = rest.slice(0, 2 * tokens + 1);
   const cost = (count: number): number => framedCost(window.slice(0, count).join(""));
   let [fits, tooMuch] = [Math.min(1, window.length), window.length + 1];
   while (tooMuch - fits > 1) {
@@ -64,27 +64,12 @@ export function partOf(text: string, from: number, tokens: number): Part {
     if (cost(middle) <= tokens) fits = middle;
     else tooMuch = middle;
   }
-  const shown = window.slice(0, fits).join("");
-  const left = countOf(text, start + shown.length);
-  return { text: shown, next: left > 0 ? from + fits : undefined, left };
-}
-
-/** Where so many characters behind that place end, in units of UTF-16. */
-function unitsOf(text: string, start: number, characters: number): number {
-  let at = start;
-  for (let count = 0; count < characters && at < text.length; count += 1) {
-    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  }
-  return at;
-}
-
-/** Characters from that place on. */
-function countOf(text: string, start: number): number {
-  let count = 0;
-  for (let at = start; at < text.length; count += 1) {
-    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  }
-  return count;
+  const left = rest.length - fits;
+  return {
+    text: window.slice(0, fits).join(""),
+    next: left > 0 ? from + fits : undefined,
+    left,
+  };
 }
 
 function framedCost(text: string): number {
