@@ -1,13 +1,16 @@
+import { StorageError } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
-import type { Places } from "../storage/paths.ts";
+import { scratchDisk } from "../storage/disk/scratch-disk.ts";
+import type { DaemonPaths, Places } from "../storage/paths.ts";
 import { verifyAll } from "../workers/check-pool.ts";
 import { Agent } from "../agent/agent.ts";
 import type { AgentReach, ClientPlace } from "../api/client.ts";
-import { askDirectly } from "../api/operations.ts";
+import { askDirectly, type Ask } from "../api/operations.ts";
 import { systemClock } from "../agent/session/clock.ts";
 import { makeQueue } from "../agent/session/queue.ts";
 import { makeService } from "../agent/session/group-commit.ts";
 import { silentLogger, type Logger, type World } from "../agent/session/world.ts";
+import { holderOf, READING } from "./no-answer.ts";
 
 /** The real world of a process. */
 export function realWorld(
@@ -41,11 +44,49 @@ export function realWorld(
  * come together wait for each other, and sends among them go out as one group.
  */
 export function reachDirectly(places: Places, at: ClientPlace): AgentReach {
-  const { wireDir, handle, peers } = at;
-  const agent = new Agent(realWorld(places, wireDir, silentLogger), { wireDir, handle, peers });
+  return reachIn(realWorld(places, at.wireDir, silentLogger), at);
+}
+
+function reachIn(world: World, { wireDir, handle, peers }: ClientPlace): AgentReach {
+  const agent = new Agent(world, { wireDir, handle, peers });
   return {
     viaDaemon: false,
     ask: askDirectly(makeService(agent, makeQueue())),
     close: () => agent.close(),
   };
+}
+
+/** Whether another process holds the lock of the identity; true when that cannot be seen. */
+export function isHeld({ lock }: Pick<DaemonPaths, "lock">): boolean {
+  const disk = nodeDisk();
+  try {
+    if (disk.stat(lock) === undefined) return false;
+    const file = disk.open(lock, "read");
+    try {
+      return !file.lock(0);
+    } finally {
+      file.close();
+    }
+  } catch (error) {
+    if (error instanceof StorageError) return true;
+    throw error;
+  }
+}
+
+/**
+ * An agent whose daemon runs and cannot be asked, opened on a copy of its files in memory: views are
+ * answered, with all that the logs hold by now, and not a byte is written. What acts throws `why`.
+ */
+export function reachReadOnly(
+  places: Places,
+  at: ClientPlace & Pick<DaemonPaths, "lock">,
+  why: Error,
+): AgentReach {
+  const { wireDir, lock } = at;
+  const disk = scratchDisk(nodeDisk({ wireDir }));
+  const real = realWorld(places, wireDir, silentLogger, disk);
+  const reach = reachIn({ ...real, daemonElsewhere: { pid: holderOf(lock) } }, at);
+  const ask: Ask = (name, ...args) =>
+    READING.has(name) ? reach.ask(name, ...args) : Promise.reject(why);
+  return { ...reach, readOnly: why, ask };
 }

@@ -43,7 +43,7 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
           : await connectDaemon(paths, limitMs, at.env ?? process.env);
     } catch (error) {
       if (!(error instanceof SocketRefused) || paths === undefined) throw error;
-      const { isHeld } = await import("./read-only-client.ts");
+      const { isHeld } = await import("./direct-client.ts");
       if (isHeld(paths)) return await readOnly(error, paths.lock);
     }
     if (connection !== undefined) {
@@ -60,7 +60,7 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
   /** The daemon writes, and cannot be asked: what its files say is still to be read. */
   async function readOnly(why: SocketRefused, lock: string): Promise<AgentReach> {
     if (current?.readOnly !== undefined) return current;
-    const { reachReadOnly } = await import("./read-only-client.ts");
+    const { reachReadOnly } = await import("./direct-client.ts");
     current?.close();
     current = reachReadOnly(places, { ...at, lock }, why);
     return current;
