@@ -3,7 +3,7 @@ import type { IncidentView } from "../agent/answers/incidents.ts";
 import type { PeerView } from "../agent/answers/peers.ts";
 import type { ObligationView } from "../agent/answers/pending.ts";
 import type { SafeModeView } from "../agent/answers/safe-mode.ts";
-import type { ParkedView, StateView } from "../agent/answers/state.ts";
+import type { ParkedView, StateView } from "../agent/answers/status.ts";
 import type { VIEWS } from "../agent/answers/views.ts";
 import type { UnownedLogs } from "../storage/unowned-text.ts";
 import type { RoundView } from "./rounds.ts";
@@ -25,7 +25,7 @@ export type { ProposalStatus, ProposalView } from "../agent/answers/proposals.ts
 export type { RequestStatus, RequestView } from "../agent/answers/requests.ts";
 export type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
 export type { ReceiptStage, ReceiptView, SentView } from "../agent/answers/sent.ts";
-export type { ParkedView, StateView } from "../agent/answers/state.ts";
+export type { ParkedView, StateView } from "../agent/answers/status.ts";
 export type { StatsView } from "../agent/answers/stats.ts";
 export type { TeamMemberView } from "../agent/answers/team.ts";
 export type { ThreadView } from "../agent/answers/threads.ts";

@@ -15,11 +15,3 @@ export interface Asked {
   readonly isDaemon: boolean;
   readonly diskTroubles: readonly DiskTrouble[];
 }
-
-/** Which daemon runs the agent. */
-export function daemonOf({ session, isDaemon }: Asked): { running: boolean; pid?: number } {
-  const { daemonElsewhere } = session.world;
-  const pid = daemonElsewhere === undefined ? process.pid : daemonElsewhere.pid;
-  const isRunning = isDaemon || daemonElsewhere !== undefined;
-  return isRunning ? { running: true, ...(pid === undefined ? {} : { pid }) } : { running: false };
-}

@@ -12,6 +12,11 @@ export function isVerified(tier: Tier | null): boolean {
   return tier !== null && compareTiers(tier, "VERIFIED") >= 0;
 }
 
+/** The operator has to decide about its key or its chain before more of it is taken in. */
+export function isHeld({ place, store }: Pick<Known, "place" | "store">, handle: string): boolean {
+  return place.believed(handle).heldAfter !== undefined || store.chains.whole(handle).fork !== null;
+}
+
 /** A subject as lists show it: below VERIFIED, a text of ours in place of its author's. Spec 2.3. */
 export function listedSubject(
   known: Pick<Known, "place">,

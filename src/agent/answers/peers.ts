@@ -5,7 +5,7 @@ import { parseTimestamp } from "../../wire/timestamp.ts";
 import { textField } from "../../protocol/body.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Known } from "../duties/duty.ts";
-import { isVerified, tierOf } from "./listed.ts";
+import { isHeld, isVerified, tierOf } from "./listed.ts";
 import type { Recipient } from "../lines/check-drafts.ts";
 import { readHeld } from "./messages.ts";
 import { waitsView, type WaitView } from "./waits.ts";
@@ -85,11 +85,6 @@ function peerView(known: Known, handle: string): PeerView {
     unpinned_lines: store.chains.countUnverified(handle),
     waits: waitsView(known, handle),
   };
-}
-
-/** The operator has to decide about its key or its chain before more of it is taken in. */
-export function isHeld({ place, store }: Known, handle: string): boolean {
-  return place.believed(handle).heldAfter !== undefined || store.chains.whole(handle).fork !== null;
 }
 
 /** Of a stranger only words that we know are shown. Spec 2.3. */

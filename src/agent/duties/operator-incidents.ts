@@ -1,3 +1,4 @@
+import { isHeld } from "../answers/listed.ts";
 import { presence, silenceMs } from "../../protocol/beats/life.ts";
 import { safeModeEnd, SHOWN_ID } from "../../protocol/escalations/safe-mode-end.ts";
 import { severityOf } from "../../protocol/escalations/incident-line.ts";
@@ -202,10 +203,6 @@ function* silentPeers(known: Known): Generator<OperatorIncident> {
       detail: `the last heartbeat of ${peer} reached us at ${new Date(life.receivedMs).toISOString()}; its daemon has stopped, or what it writes does not reach this wire`,
     };
   }
-}
-
-function isHeld({ place, store }: Known, peer: string): boolean {
-  return place.believed(peer).heldAfter !== undefined || store.chains.whole(peer).fork !== null;
 }
 
 const INCIDENT_WORDS: Readonly<

@@ -1,3 +1,4 @@
+import { isHeld } from "../answers/listed.ts";
 import { presence } from "../../protocol/beats/life.ts";
 import { safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import type { Matter } from "../../store/notices.ts";
@@ -116,9 +117,7 @@ export class PeerNotices {
     nowMs: number,
   ): Standing | undefined {
     const { store, place } = known;
-    const isHeld =
-      place.believed(peer).heldAfter !== undefined || store.chains.whole(peer).fork !== null;
-    if (isHeld) return "held";
+    if (isHeld(known, peer)) return "held";
     if (known.knownMs(peer) === undefined) return before === "held" ? undefined : before;
     const listensMs = this.#listensMs.get(peer) ?? nowMs;
     this.#listensMs.set(peer, listensMs);

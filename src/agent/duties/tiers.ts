@@ -1,3 +1,4 @@
+import { isHeld } from "../answers/listed.ts";
 import { lineAt } from "../../protocol/asks/history.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { textField } from "../../protocol/body.ts";
@@ -44,10 +45,9 @@ export class TierDuty implements Duty {
     const { store, members, place, readiness } = this.#ground;
     if (readiness.is !== "ready") return false;
     for (const { name, said } of store.tiers.awaiting()) {
-      const { tier, isBlocked, heldAfter } = place.believed(name);
-      const isHeld = heldAfter !== undefined || store.chains.whole(name).fork !== null;
-      if (tier === undefined || isBlocked || isHeld || said === tier || !members.has(name))
-        continue;
+      const { tier, isBlocked } = place.believed(name);
+      if (tier === undefined || isBlocked || said === tier || !members.has(name)) continue;
+      if (isHeld(this.#ground, name)) continue;
       this.#ground.say(into, {
         ...{ to: [name], type: ANNOUNCEMENT, subject: `${name} is ${tier} here`, priority: "low" },
         body: fromPlain({ about: name, tier }),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { peersView, recipientsOf } from "../../../src/agent/answers/peers.ts";
-import { stateView } from "../../../src/agent/answers/state.ts";
+import { stateView } from "../../../src/agent/answers/status.ts";
 import { teamView } from "../../../src/agent/answers/team.ts";
 import { StateFile } from "../../../src/agent/duties/state-file.ts";
 import type { Known } from "../../../src/agent/duties/duty.ts";

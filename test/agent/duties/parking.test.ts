@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { parkedView, stateView } from "../../../src/agent/answers/state.ts";
+import { parkedView, stateView } from "../../../src/agent/answers/status.ts";
 import { Parking, type StopHook } from "../../../src/agent/duties/parking.ts";
 import type { Known } from "../../../src/agent/duties/duty.ts";
 import { withParking, type StopEnd } from "../../../src/agent/parked.ts";
