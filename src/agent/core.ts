@@ -492,7 +492,7 @@ export class Core {
       this.#heart.take(line);
       for (const duty of this.#duties) duty.take?.(into, line);
     }
-    into.judgeAsks(this.place.wireId, ns.length + MOST_DECIDED);
+    this.store.asks.judge(this.place.wireId, ns.length + MOST_DECIDED);
   }
 
   /** What follows from lines that were taken in before they were linked, or before they were judged. */

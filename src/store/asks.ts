@@ -87,7 +87,7 @@ export class AskRows extends Rows {
     this.#wake(place);
   }
 
-  /** A line in no chain that names no party asks this agent, too. */
+  /** A line in no chain that names no party is for this agent, so it is asked too. */
   addParty(n: number, party: string): void {
     const ask = this.#ask(n);
     const t = this.database.value("select t from lines where n = ?", n) ?? 0;
@@ -96,7 +96,7 @@ export class AskRows extends Rows {
 
   /**
    * Judges closes that were taken in, or for which lines have come, at most so many. Returns whether nothing is
-   * left to judge.
+   * left to judge. `wireId` is this wire's.
    */
   judge(wireId: string, limit: number): boolean {
     const history = new StoreHistory(this.database, wireId);
@@ -109,7 +109,10 @@ export class AskRows extends Rows {
     }
   }
 
-  /** A beat of a party says that it has time: from now on it has to answer what it has read. */
+  /**
+   * A live beat of a party says neither busy nor paused: from now on it has to answer what it has read. `whole` is
+   * the last line of its chain that is followed, `closer` the agent that asks.
+   */
   addReady(closer: string, whole: ChainPlace, nowMs: number): void {
     const party = whole.author;
     const sql =

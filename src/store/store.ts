@@ -26,7 +26,7 @@ import { Chains, type ChainEnd } from "./chains.ts";
 import { KeyChangeRows, NamedKeys } from "./keys.ts";
 import { Leftovers } from "./leftovers.ts";
 import { Mail } from "./mail.ts";
-import { Database, Rows } from "./database.ts";
+import { Database, Rows, type SqlInput } from "./database.ts";
 import { linkHeads } from "./heads.ts";
 import type { Tip } from "./branches.ts";
 import { NoticeRows } from "./notices.ts";
@@ -120,46 +120,28 @@ const DATED_AHEAD_MS = 5 * MINUTE_MS;
  * settings. Reads see what is committed. Returned lines are copies.
  */
 export class Store extends Rows {
-  readonly asks: AskRows;
-  readonly chains: Chains;
-  readonly namedKeys: NamedKeys;
-  readonly leftovers: Leftovers;
-  readonly extras: Extras;
-  readonly mail: Mail;
-  readonly claims: ClaimRows;
-  readonly decisions: DecisionRows;
-  readonly audit: AuditRows;
-  readonly escalations: EscalationRows;
-  readonly owed: OwedRows;
-  readonly sends: Sends;
-  readonly tally: Tally;
-  readonly keyChanges: KeyChangeRows;
-  readonly tiers: TierRows;
-  readonly told: ToldRows;
-  readonly notices: NoticeRows;
-  readonly #writer: StoreWriter;
+  readonly asks = new AskRows(this.database);
+  readonly chains = new Chains(this.database);
+  readonly namedKeys = new NamedKeys(this.database);
+  readonly leftovers = new Leftovers(this.database);
+  readonly extras = new Extras(this.database);
+  readonly mail = new Mail(this.database);
+  readonly claims = new ClaimRows(this.database);
+  readonly decisions = new DecisionRows(this.database);
+  readonly audit = new AuditRows(this.database);
+  readonly escalations = new EscalationRows(this.database);
+  readonly owed = new OwedRows(this.database);
+  readonly sends = new Sends(this.database);
+  readonly tally = new Tally(this.database);
+  readonly keyChanges = new KeyChangeRows(this.database);
+  readonly tiers = new TierRows(this.database);
+  readonly told = new ToldRows(this.database);
+  readonly notices = new NoticeRows(this.database);
+  readonly #writer = new StoreWriter(this.database, this);
 
   /** Over an open database; makes its tables when it has none. */
   constructor(database: Database) {
     super(database);
-    this.asks = new AskRows(database);
-    this.chains = new Chains(database);
-    this.namedKeys = new NamedKeys(database);
-    this.leftovers = new Leftovers(database);
-    this.extras = new Extras(database);
-    this.mail = new Mail(database);
-    this.claims = new ClaimRows(database);
-    this.decisions = new DecisionRows(database);
-    this.audit = new AuditRows(database);
-    this.escalations = new EscalationRows(database);
-    this.owed = new OwedRows(database);
-    this.sends = new Sends(database);
-    this.tally = new Tally(database);
-    this.keyChanges = new KeyChangeRows(database);
-    this.tiers = new TierRows(database);
-    this.told = new ToldRows(database);
-    this.notices = new NoticeRows(database);
-    this.#writer = new StoreWriter(database, this);
     if (!this.#hasTables()) database.write(() => this.#makeTables());
     this.#requireVersion();
   }
@@ -225,24 +207,19 @@ export class Store extends Rows {
 
   /** Each line that an author has signed with a number: more than one where its chain is forked. */
   linesNumbered(author: string, seq: number): HeldLine[] {
-    return this.database.all(`${SELECT} where a = ${AGENT} and seq = ? order by n`, author, seq);
+    return this.#list(`a = ${AGENT} and seq = ? order by n`, author, seq);
   }
 
   /** Lines of an author's chain behind a number, in the order of their numbers. */
   chain(author: string, { after, limit }: Page): HeldLine[] {
-    return this.database.all(
-      `${SELECT} where a = ${AGENT} and seq > ? order by seq, n limit ?`,
-      author,
-      after,
-      limit,
-    );
+    return this.#list(`a = ${AGENT} and seq > ? order by seq, n limit ?`, author, after, limit);
   }
 
   /** Lines, beats excepted, whose id begins so; in the order of their ids. */
   withIdPrefix(prefix: string, limit: number): HeldLine[] {
     if (!/^[0-9a-f]{1,64}$/.test(prefix)) return [];
-    return this.database.all(
-      `${SELECT} where id_start between ? and ? and type <> '${HEARTBEAT}' and hex(id) like ? order by lines.id, n limit ?`,
+    return this.#list(
+      `id_start between ? and ? and type <> '${HEARTBEAT}' and hex(id) like ? order by lines.id, n limit ?`,
       ...idStartRange(prefix),
       `${prefix}%`,
       limit,
@@ -251,7 +228,7 @@ export class Store extends Rows {
 
   /** All lines in the order in which they were taken in. */
   lines({ after, limit }: Page): HeldLine[] {
-    return this.database.all(`${SELECT} where n > ? order by n limit ?`, after, limit);
+    return this.#list(`n > ? order by n limit ?`, after, limit);
   }
 
   /**
@@ -264,10 +241,7 @@ export class Store extends Rows {
     const numbered =
       "select n, row_number() over (partition by a order by n desc) as nth from lines " +
       `where type = 'incident' and ${which === "owed" ? owed : ""} verdict in ('mail', 'passed')`;
-    return this.database.all(
-      `${SELECT} where n in (select n from (${numbered}) where nth <= ?) order by n`,
-      ofEach,
-    );
+    return this.#list(`n in (select n from (${numbered}) where nth <= ?) order by n`, ofEach);
   }
 
   /** `n` of the line that was taken in last; 0 when none is held. */
@@ -277,8 +251,8 @@ export class Store extends Rows {
 
   /** Lines of a chain that one of these keys may have signed, and that others vouch for alone. */
   unverified(author: string, keyIds: readonly string[], limit: number): HeldLine[] {
-    return this.database.all(
-      `${SELECT} where a = ${AGENT} and verified = 0 and key in (select value from json_each(?)) order by n limit ?`,
+    return this.#list(
+      `a = ${AGENT} and verified = 0 and key in (select value from json_each(?)) order by n limit ?`,
       author,
       JSON.stringify(keyIds),
       limit,
@@ -295,14 +269,14 @@ export class Store extends Rows {
 
   /** Such lines of one author, in the order in which they were taken in. */
   unjudged(author: string, limit: number): HeldLine[] {
-    const sql = `${SELECT} where a = ${AGENT} and verdict is null and branch is null order by n limit ?`;
-    return this.database.all(sql, author, limit);
+    const which = `a = ${AGENT} and verdict is null and branch is null order by n limit ?`;
+    return this.#list(which, author, limit);
   }
 
   /** Lines of an author in no chain, in the order in which they were taken in. */
   loose(author: string, { after, limit }: Page): HeldLine[] {
-    return this.database.all(
-      `${SELECT} where a = ${AGENT} and seq is null and n > ? order by n limit ?`,
+    return this.#list(
+      `a = ${AGENT} and seq is null and n > ? order by n limit ?`,
       author,
       after,
       limit,
@@ -392,8 +366,8 @@ export class Store extends Rows {
   }
 
   thread(name: string, { after, limit }: Page): HeldLine[] {
-    return this.database.all(
-      `${SELECT} where t = ${THREAD} and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
+    return this.#list(
+      `t = ${THREAD} and n > ? and type <> '${HEARTBEAT}' order by n limit ?`,
       name,
       after,
       limit,
@@ -402,8 +376,8 @@ export class Store extends Rows {
 
   /** The newest lines of a thread, the oldest of them first. */
   newestOfThread(name: string, limit: number): HeldLine[] {
-    const sql = `${SELECT} where t = ${THREAD} and type <> '${HEARTBEAT}' order by n desc limit ?`;
-    return this.database.all<HeldLine>(sql, name, limit).toReversed();
+    const which = `t = ${THREAD} and type <> '${HEARTBEAT}' order by n desc limit ?`;
+    return this.#list(which, name, limit).toReversed();
   }
 
   threadRow(name: string): ThreadRow | undefined {
@@ -435,6 +409,10 @@ export class Store extends Rows {
 
   meta(name: string): string | undefined {
     return this.database.value<string>("select value from meta where name = ?", name);
+  }
+
+  #list(which: string, ...values: SqlInput[]): HeldLine[] {
+    return this.database.all(`${SELECT} where ${which}`, ...values);
   }
 
   #hasTables(): boolean {
@@ -574,27 +552,6 @@ export class StoreWriter extends Rows {
   /** Marks lines as read; returns how many of them were unread. */
   markRead(ns: readonly number[]): number {
     return this.#mail.markRead(ns);
-  }
-
-  /**
-   * Judges closes of asks that lines since have changed, at most `limit`. Returns whether none is left. `wireId`
-   * is this wire's.
-   */
-  judgeAsks(wireId: string, limit: number): boolean {
-    return this.#asks.judge(wireId, limit);
-  }
-
-  /** A line in no chain that names no party is for this agent, so it is asked. */
-  addParty(n: number, agent: string): void {
-    this.#asks.addParty(n, agent);
-  }
-
-  /**
-   * A live beat, received now, says neither busy nor paused; `whole` is the last line that is followed of its
-   * author, `closer` the agent that asks.
-   */
-  addReady(closer: string, whole: ChainPlace, nowMs: number): void {
-    this.#asks.addReady(closer, whole, nowMs);
   }
 
   setCursor(carrier: string, value: string): void {

@@ -52,7 +52,7 @@ function workOfEach(say: (forge: Writer, scribe: PlaceJson, nth: number) => void
     counter.take();
     store.write((into) => {
       into.hold(newLine(line));
-      into.judgeAsks("w", 64);
+      store.asks.judge("w", 64);
     });
     return counter.take();
   };
@@ -122,14 +122,14 @@ it("what waits for one line is judged in parts when it comes", () => {
   }
   store.write((into) => {
     for (const line of forge.lines) into.hold(newLine(line));
-    while (!into.judgeAsks("w", 64)) continue;
+    while (!store.asks.judge("w", 64)) continue;
   });
   const states = (): string[] =>
     store.asks.changed({ after: 0, limit: 99 }).map(({ state }) => state);
   expect(new Set(states())).toEqual(new Set(["waits"]));
   const isDone = store.write((into) => {
     for (const line of scribe.lines) into.hold(newLine(line));
-    return [into.judgeAsks("w", 30), into.judgeAsks("w", 30)];
+    return [store.asks.judge("w", 30), store.asks.judge("w", 30)];
   });
   expect(isDone).toEqual([false, true]);
   expect(new Set(states())).toEqual(new Set(["open"]));
@@ -149,14 +149,14 @@ it("a newcomer that has read all of an asker first judges each close by itself",
   }
   store.write((into) => {
     for (const line of forge.lines) into.hold(newLine(line));
-    while (!into.judgeAsks("w", 64)) continue;
+    while (!store.asks.judge("w", 64)) continue;
   });
   const counter = countWork();
   const work = scribe.lines.map((line) => {
     counter.take();
     store.write((into) => {
       into.hold(newLine(line));
-      into.judgeAsks("w", 64);
+      store.asks.judge("w", 64);
     });
     return counter.take();
   });

@@ -70,8 +70,8 @@ export class AskingAgent {
     this.store.write((into) => {
       const addressed = line.to?.some((name) => name === this.name || name === "*") === true;
       const { n } = into.hold({ ...newLine(line, this.nowMs), isLive: true, isOurs: addressed });
-      if (line.seq === null && line.to === undefined) into.addParty(n, this.name);
-      while (!into.judgeAsks(WIRE, 16)) continue;
+      if (line.seq === null && line.to === undefined) this.store.asks.addParty(n, this.name);
+      while (!this.store.asks.judge(WIRE, 16)) continue;
     });
     const { author, seq, id } = line;
     if (seq !== null && seq === (this.whole.get(author)?.seq ?? 0) + 1)
@@ -99,8 +99,8 @@ export class AskingAgent {
   /** A beat of another agent says now that it is free. */
   ready(party: string): void {
     const whole = this.whole.get(party);
-    this.store.write((into) => {
-      if (whole !== undefined) into.addReady(this.name, whole, this.nowMs);
+    this.store.write(() => {
+      if (whole !== undefined) this.store.asks.addReady(this.name, whole, this.nowMs);
     });
   }
 

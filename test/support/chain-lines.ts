@@ -23,7 +23,7 @@ export function storeOf(lines: readonly ModelLine[], wireId = "w"): Store {
   const store = new Store(Database.open(":memory:"));
   store.write((into) => {
     for (const line of lines) into.hold(newLine(line));
-    while (!into.judgeAsks(wireId, 1)) continue;
+    while (!store.asks.judge(wireId, 1)) continue;
   });
   return store;
 }

@@ -364,7 +364,7 @@ class Taking {
     const { n, isNew } = this.#into.hold(added);
     // A later beat of its author is held.
     if (!isNew) return;
-    if (to === undefined && isOurs && !isOurAgents) this.#into.addParty(n, this.#by.self);
+    if (to === undefined && isOurs && !isOurAgents) this.#store.asks.addParty(n, this.#by.self);
     if (isLive && isFree(line)) this.#free.add(author);
     this.#added(n, line, added);
   }
@@ -448,9 +448,9 @@ class Taking {
   #judgeAsks(): boolean {
     for (const author of this.#free) {
       const { seq, id } = this.#store.chains.whole(author);
-      if (id !== null) this.#into.addReady(this.#by.self, { author, seq, id }, this.#nowMs);
+      if (id !== null) this.#store.asks.addReady(this.#by.self, { author, seq, id }, this.#nowMs);
     }
-    return this.#into.judgeAsks(this.#by.wireId, MOST_JUDGED);
+    return this.#store.asks.judge(this.#by.wireId, MOST_JUDGED);
   }
 
   #verify(n: number, copy: { readonly bytes: Uint8Array; readonly keyId: string | null }): void {
@@ -461,7 +461,7 @@ class Taking {
   #setOurs(n: number): void {
     this.#read.delete(n);
     this.#into.setOurs(n);
-    this.#into.addParty(n, this.#by.self);
+    this.#store.asks.addParty(n, this.#by.self);
   }
 
   #added(n: number, line: AnyLine, added: NewLine): void {

@@ -112,7 +112,7 @@ export class OwnLines {
       isLive: true,
     });
     into.setVerdict(n, "passed");
-    into.judgeAsks(signing.wireId, MOST_JUDGED);
+    this.#store.asks.judge(signing.wireId, MOST_JUDGED);
     chains.advance(this.#self);
     chains.setJudged(this.#self, read.line.seq);
     const held = this.#store.line(n);
