@@ -2,7 +2,7 @@ import type { ListedCarrier, Transport } from "../carriers/carrier.ts";
 import { readAllLines, readCarrier } from "../carriers/reader.ts";
 import { SharedLines } from "../carriers/shared-lines.ts";
 import { textField } from "../protocol/body.ts";
-import { scratchDisk } from "../storage/disk/scratch-disk.ts";
+import { ScratchDisk } from "../storage/disk/scratch-disk.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { Database } from "../store/database.ts";
 import { Store } from "../store/store.ts";
@@ -43,7 +43,7 @@ export async function coreOfCarriers(
   place: CorePlace,
   transports: readonly Transport[],
 ): Promise<{ readonly core: Core; readonly skipped: readonly SkippedLines[] }> {
-  const disk = scratchDisk(world.disk);
+  const disk = new ScratchDisk(world.disk);
   const store = new Store(Database.open(":memory:"));
   const core = new Core({ ...world, disk }, place, store, EVERYTHING);
   core.use(transports.map(toRead));

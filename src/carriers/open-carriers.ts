@@ -1,6 +1,6 @@
 import type { Disk } from "../storage/disk/disk.ts";
 import type { Places } from "../storage/paths.ts";
-import { isAgentHere } from "../storage/private/agents-here.ts";
+import { isAgentHere } from "../storage/private/private-folders.ts";
 import { sharingOf } from "../storage/sharing.ts";
 import type { OwnLines, Transport, WireLayout } from "./carrier.ts";
 import { FolderTransport, makeWireLayout, type Membership } from "./folder.ts";

@@ -3,7 +3,7 @@ import type { ClientPlace } from "../api/client.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { daemonPaths, type DaemonPaths, type Places } from "../storage/paths.ts";
-import { findWireKey } from "../storage/private/private-folders.ts";
+import { resolveWireKey } from "../storage/private/private-folders.ts";
 import { claimedWireId } from "../wire/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
@@ -18,7 +18,7 @@ export function daemonPathsOf(
   const disk = nodeDisk();
   try {
     const realWireDir = disk.realPath(wireDir);
-    const wireKey = findWireKey(disk, places, { handle, realWireDir }, () =>
+    const wireKey = resolveWireKey(disk, places, handle, realWireDir, () =>
       idInFolder(disk, realWireDir),
     );
     return daemonPaths(places, { wireKey, handle });

@@ -1,6 +1,6 @@
 import { StorageError } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
-import { scratchDisk } from "../storage/disk/scratch-disk.ts";
+import { ScratchDisk } from "../storage/disk/scratch-disk.ts";
 import type { DaemonPaths, Places } from "../storage/paths.ts";
 import { verifyAll } from "../workers/check-pool.ts";
 import { Agent } from "../agent/agent.ts";
@@ -83,7 +83,7 @@ export function reachReadOnly(
   why: Error,
 ): AgentReach {
   const { wireDir, lock } = at;
-  const disk = scratchDisk(nodeDisk({ wireDir }));
+  const disk = new ScratchDisk(nodeDisk({ wireDir }));
   const real = realWorld(places, wireDir, silentLogger, disk);
   const reach = reachIn({ ...real, daemonElsewhere: { pid: holderOf(lock) } }, at);
   const ask: Ask = (name, ...args) =>

@@ -37,20 +37,15 @@ function homeNotAbsolute(home: string): StorageError {
 }
 
 /** Where an identity's keys are: the Python reference's own location. Spec 4.6. */
-export interface IdentityPaths {
-  readonly folder: string;
-  readonly key: string;
-  readonly publicKey: string;
-  /** What a key that was made here has signed: nothing. Each wire begins with a copy. Spec 1.6. */
-  readonly mark: string;
-}
+export type IdentityPaths = Readonly<ReturnType<typeof identityPaths>>;
 
-export function identityPaths(places: Places, handle: string): IdentityPaths {
+export function identityPaths(places: Places, handle: string) {
   const folder = programFolder(places);
   return {
     folder,
     key: join(folder, `${handle}.key`),
     publicKey: join(folder, `${handle}.pub.json`),
+    /** What a key that was made here has signed: nothing. Each wire begins with a copy. Spec 1.6. */
     mark: join(folder, `${handle}.mark`),
   };
 }
@@ -77,68 +72,20 @@ export function isWireKey(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name);
 }
 
-/** Everything private to one agent on one wire. Spec 4.6. */
-export interface AgentPaths {
-  readonly wireDir: string;
-  readonly wireKey: string;
-  readonly handle: string;
-  readonly identity: IdentityPaths;
-  /** The key in use on this wire alone, once keys were changed there. Spec 2.5. */
-  readonly signing: IdentityPaths;
-  /** The private half of the key that a rotation is to bring in. */
-  readonly nextKey: string;
-  /** Is beside it when it is to be used at once, even if no peer believes it yet. */
-  readonly nextIsUrgent: string;
-  readonly configDir: string;
-  readonly settings: string;
-  readonly trust: string;
-  readonly trustLock: string;
-  readonly pairing: string;
-  readonly pairingLock: string;
-  readonly pinnedConfig: string;
-  readonly pinnedTiers: string;
-  /** Our last line on this wire. Spec 1.6. */
-  readonly mark: string;
-  /** Which wire folder this private folder belongs to. */
-  readonly remembered: string;
-  readonly stateDir: string;
-  /** The SQLite database with every line that is held. Spec 4.1. */
-  readonly store: string;
-  readonly trustSeen: string;
-  readonly inbox: string;
-  readonly notices: string;
-  readonly quarantine: string;
-  /** The folder in which both sides of a fork are kept. Spec 1.6. */
-  readonly evidence: string;
-  readonly lock: string;
-  readonly operatorJournal: string;
-  /** When the guard of git was overridden, and why. Spec 3.6. */
-  readonly overrides: string;
-  /** There while a restore is under way, or was interrupted. */
-  readonly restoring: string;
-  /** The collaboration rounds that the daemon watches for its agent. Spec 6.3. */
-  readonly rounds: string;
-  /** Of which of their turns it has told. */
-  readonly roundsTold: string;
-  /** When sessions of coding tools were woken within the last hour. Spec 8.3. */
-  readonly wakes: string;
-  /** In the private folder itself, however long its path is (private/socket-folder.ts). */
-  readonly socket: string;
-  /** Of a daemon that `daemon --detach` has started. */
-  readonly daemonLog: string;
-}
-
 /** What is needed to reach an agent's daemon, or to say who is in its way. */
-export type DaemonPaths = Pick<AgentPaths, "stateDir" | "lock">;
+export type DaemonPaths = Readonly<ReturnType<typeof daemonPaths>>;
 
 type PathsAt = { readonly wireKey: string; readonly handle: string };
 
-export function daemonPaths(places: Places, { wireKey, handle }: PathsAt): DaemonPaths {
+export function daemonPaths(places: Places, { wireKey, handle }: PathsAt) {
   const stateDir = join(stateFolder(places), wireKey, handle);
   return { stateDir, lock: join(stateDir, "identity.lock") };
 }
 
-export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: string }): AgentPaths {
+/** Everything private to one agent on one wire. Spec 4.6. */
+export type AgentPaths = Readonly<ReturnType<typeof agentPaths>>;
+
+export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: string }) {
   const configDir = join(programFolder(places), at.wireKey, at.handle);
   const daemon = daemonPaths(places, at);
   const { stateDir } = daemon;
@@ -146,13 +93,16 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
     ...at,
     ...daemon,
     identity: identityPaths(places, at.handle),
+    /** The key in use on this wire alone, once keys were changed there. Spec 2.5. */
     signing: {
       folder: configDir,
       key: join(configDir, "signing.key"),
       publicKey: join(configDir, "signing.pub.json"),
       mark: join(configDir, "mark"),
     },
+    /** The private half of the key that a rotation is to bring in. */
     nextKey: join(configDir, "next.key"),
+    /** Is beside it when it is to be used at once, even if no peer believes it yet. */
     nextIsUrgent: join(configDir, "next.urgent"),
     configDir,
     settings: join(configDir, "settings.json"),
@@ -162,21 +112,32 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
     pairingLock: join(configDir, "pairing.lock"),
     pinnedConfig: join(configDir, "config.json"),
     pinnedTiers: join(configDir, "tiers.json"),
+    /** Our last line on this wire. Spec 1.6. */
     mark: join(configDir, "mark"),
+    /** Which wire folder this private folder belongs to. */
     remembered: join(configDir, "wire.json"),
+    /** The SQLite database with every line that is held. Spec 4.1. */
     store: join(stateDir, "store.db"),
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
     notices: join(stateDir, "notices.jsonl"),
     quarantine: join(stateDir, "quarantine.jsonl"),
+    /** The folder in which both sides of a fork are kept. Spec 1.6. */
     evidence: join(stateDir, "evidence"),
     operatorJournal: join(stateDir, "operator.jsonl"),
+    /** When the guard of git was overridden, and why. Spec 3.6. */
     overrides: join(stateDir, "overrides.jsonl"),
+    /** There while a restore is under way, or was interrupted. */
     restoring: join(stateDir, "restoring.json"),
+    /** The collaboration rounds that the daemon watches for its agent. Spec 6.3. */
     rounds: join(stateDir, "rounds.json"),
+    /** Of which of their turns it has told. */
     roundsTold: join(stateDir, "rounds-told.json"),
+    /** When sessions of coding tools were woken within the last hour. Spec 8.3. */
     wakes: join(stateDir, "wakes.json"),
+    /** In the private folder itself, however long its path is (private/socket-folder.ts). */
     socket: join(stateDir, "daemon.sock"),
+    /** Of a daemon that `daemon --detach` has started. */
     daemonLog: join(stateDir, "daemon.log"),
   };
 }
@@ -187,19 +148,7 @@ export function collabHistory(places: Places): string {
 }
 
 /** Everything inside the wire's folder but the logs (wire/layout.ts names those). Spec 1.1. */
-export interface WirePaths {
-  readonly folder: string;
-  readonly protocol: string;
-  readonly config: string;
-  readonly tiers: string;
-  readonly trust: string;
-  readonly trustFolder: string;
-  readonly outbox: string;
-  readonly archive: string;
-  readonly decisions: string;
-  readonly incidents: string;
-  readonly safeMode: string;
-}
+export type WirePaths = Readonly<ReturnType<typeof wirePaths>>;
 
 /** The card that an agent shows on a wire. */
 export function cardPath(wire: WirePaths, handle: string): string {
@@ -211,7 +160,7 @@ export function statePath(wire: WirePaths, handle: string): string {
   return join(wire.folder, `${handle}_state.json`);
 }
 
-export function wirePaths(wireDir: string): WirePaths {
+export function wirePaths(wireDir: string) {
   const trustFolder = join(wireDir, "trust");
   return {
     folder: wireDir,

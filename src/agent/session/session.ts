@@ -1,5 +1,5 @@
 import { openCarriers, type Carriers } from "../../carriers/open-carriers.ts";
-import { isAgentHere } from "../../storage/private/agents-here.ts";
+import { isAgentHere } from "../../storage/private/private-folders.ts";
 import { statePath } from "../../storage/paths.ts";
 import { sharingOf } from "../../storage/sharing.ts";
 import { Store } from "../../store/store.ts";

@@ -2,7 +2,7 @@ import type { TransportAct } from "../../api/transport.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import type { SetupHost } from "../../setup/host.ts";
 import { agentPaths } from "../../storage/paths.ts";
-import { agentsHere } from "../../storage/private/agents-here.ts";
+import { agentsHere } from "../../storage/private/private-folders.ts";
 
 /** An agent on a wire, by its private folders. */
 export interface AgentOnWire {

@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
-import { updatePairings } from "../../storage/private/pairing-store.ts";
+import { updatePairings } from "../../storage/private/private-store.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import { setBlocked, setTier, type StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";

@@ -1,7 +1,7 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { meetPeers } from "../../setup/contact/first-contact.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
-import { updatePairings } from "../../storage/private/pairing-store.ts";
+import { updatePairings } from "../../storage/private/private-store.ts";
 import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing/pairing.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import {

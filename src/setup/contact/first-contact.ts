@@ -1,7 +1,7 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { lookOf, readWhole, StorageError } from "../../storage/disk/disk.ts";
-import { updatePairings } from "../../storage/private/pairing-store.ts";
+import { updatePairings } from "../../storage/private/private-store.ts";
 import { buildCard, type CardDraft } from "../../trust/cards/card-build.ts";
 import {
   claimFor,

@@ -10,11 +10,10 @@ export interface LockNote {
 }
 
 export interface HeldLock {
-  readonly path: string;
   release(): void;
 }
 
-export type LockAttempt =
+type LockAttempt =
   | { readonly ok: true; readonly lock: HeldLock }
   | { readonly ok: false; readonly holder: LockNote | undefined };
 
@@ -38,17 +37,16 @@ export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: numbe
       });
     }
     writeNote(file, `${JSON.stringify(note)}\n`);
-    return { ok: true, lock: held(path, file) };
+    return { ok: true, lock: heldLock(file) };
   } catch (error) {
     file.close();
     throw error;
   }
 }
 
-function held(path: string, file: DiskFile): HeldLock {
+function heldLock(file: DiskFile): HeldLock {
   let released = false;
   return {
-    path,
     release() {
       if (released) return;
       released = true;

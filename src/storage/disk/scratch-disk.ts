@@ -25,11 +25,7 @@ interface Written {
  * can work while the disk takes nothing, with the code that otherwise notes as it reads. Locks are not taken:
  * two overlays cannot disturb each other.
  */
-export function scratchDisk(disk: Disk): Disk {
-  return new ScratchDisk(disk);
-}
-
-class ScratchDisk implements Disk {
+export class ScratchDisk implements Disk {
   readonly #disk: Disk;
   readonly #written = new Map<string, Written | "removed">();
   #nextIno = 1;

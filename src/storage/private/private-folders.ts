@@ -3,6 +3,9 @@ import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { isWireKey, programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
+/** Notes which wire folder a private folder belongs to. */
+const WIRE_NOTE = "wire.json";
+
 /** Makes an agent's private folders, and refuses those that others can write. Spec 4.6, 2.1. */
 export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
   for (const folder of [paths.configDir, paths.stateDir]) {
@@ -20,28 +23,19 @@ export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
 
 /**
  * The key under which a wire's private folders are: the one remembered for this path (a peer that
- * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path.
+ * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path. The id is
+ * asked for only where what is remembered leaves a choice.
  */
 export function resolveWireKey(
   disk: Disk,
   places: Places,
   handle: string,
   realWireDir: string,
-  wireId: string | undefined,
-): string {
-  return findWireKey(disk, places, { handle, realWireDir }, () => wireId);
-}
-
-/** The same where the id has still to be read: only if what is remembered leaves a choice. */
-export function findWireKey(
-  disk: Disk,
-  places: Places,
-  { handle, realWireDir }: { readonly handle: string; readonly realWireDir: string },
-  wireId: () => string | undefined,
+  wireId: string | undefined | (() => string | undefined),
 ): string {
   const [first, ...others] = rememberedKeys(disk, places, handle, realWireDir);
   if (first !== undefined && others.length === 0) return first;
-  const computed = wireKeyOf(wireId(), realWireDir);
+  const computed = wireKeyOf(typeof wireId === "function" ? wireId() : wireId, realWireDir);
   return first === undefined || others.includes(computed) ? computed : first;
 }
 
@@ -78,14 +72,14 @@ export function isRememberedWire(disk: Disk, places: Places, realWireDir: string
 
 function rememberedDir(disk: Disk, agentFolder: string): string | undefined {
   if (!isFolder(disk, agentFolder)) return undefined;
-  const bytes = readWhole(disk, join(agentFolder, "wire.json"));
+  const bytes = readWhole(disk, join(agentFolder, WIRE_NOTE));
   return bytes === undefined ? undefined : wireDirOf(Buffer.from(bytes).toString("utf8"));
 }
 
 /** A new wire was made where another one was: the old one's private folders stay, unattached. */
 export function forgetWire(disk: Disk, places: Places, handle: string, realWireDir: string): void {
   for (const key of rememberedKeys(disk, places, handle, realWireDir)) {
-    disk.remove(join(programFolder(places), key, handle, "wire.json"));
+    disk.remove(join(programFolder(places), key, handle, WIRE_NOTE));
   }
 }
 
@@ -131,4 +125,21 @@ function wireDirOf(text: string): string | undefined {
   }
   if (typeof note !== "object" || note === null || !("wire_dir" in note)) return undefined;
   return typeof note.wire_dir === "string" ? note.wire_dir : undefined;
+}
+
+/** The agents of this user that are on that wire: they have private folders for it. */
+export function agentsHere(
+  disk: Disk,
+  places: Places,
+  wireKey: string,
+  handle: string,
+): ReadonlySet<string> {
+  const folder = join(programFolder(places), wireKey);
+  const found = disk.list(folder).filter((name) => isAgentHere(disk, places, wireKey, name));
+  return new Set([handle, ...found]);
+}
+
+/** Whether an agent of that handle is one of them. */
+export function isAgentHere(disk: Disk, places: Places, wireKey: string, handle: string): boolean {
+  return disk.stat(join(programFolder(places), wireKey, handle, WIRE_NOTE)) !== undefined;
 }

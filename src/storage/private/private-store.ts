@@ -4,32 +4,21 @@ import { PRIVATE_FILE } from "../disk/file-modes.ts";
 import { shellWord } from "../../wire/quote.ts";
 
 /** Which users must be kept out of a private file. */
-export type Privacy = "not_writable_by_others" | "not_readable_by_others";
+type Privacy = "not_writable_by_others" | "not_readable_by_others";
 
 const FORBIDDEN_BITS: Readonly<Record<Privacy, number>> = {
   not_writable_by_others: 0o022,
   not_readable_by_others: 0o077,
 };
 
-/**
- * Refuses a key or store that others can reach, and names the `chmod` that helps (spec 2.1). It
- * looks at mode bits and, when `uid` is given, at the owner: root passes every access check.
- */
-export function checkPrivate(disk: Disk, path: string, privacy: Privacy, uid?: number): void {
-  const stat = disk.stat(path);
-  if (stat === undefined) return;
-  const open = stat.mode & FORBIDDEN_BITS[privacy];
-  if (open !== 0) {
-    const can = (open & 0o022) !== 0 ? "write" : "read";
-    throw new StorageError("unsafe_mode", path, `other users can ${can} it`, {
-      hint: `chmod 600 ${path}`,
-    });
-  }
-  if (uid !== undefined && stat.uid !== uid && stat.uid !== 0) {
-    throw new StorageError("unsafe_mode", path, `belongs to user ${stat.uid}, not to us`, {
-      hint: `sudo chown ${uid} ${path}`,
-    });
-  }
+/** Refuses a key or store that others can reach, and names the `chmod` that helps (spec 2.1). */
+export function checkPrivate(disk: Disk, path: string, privacy: Privacy): void {
+  const open = (disk.stat(path)?.mode ?? 0) & FORBIDDEN_BITS[privacy];
+  if (open === 0) return;
+  const can = (open & 0o022) !== 0 ? "write" : "read";
+  throw new StorageError("unsafe_mode", path, `other users can ${can} it`, {
+    hint: `chmod 600 ${path}`,
+  });
 }
 
 /**
@@ -60,20 +49,12 @@ export function updateTrust(
   paths: AgentPaths,
   change: (current: string | undefined) => string,
 ): string {
-  const lock = disk.open(paths.trustLock, "append", PRIVATE_FILE);
-  try {
-    if (!lock.lock(LOCK_WAIT_MS)) {
-      throw new StorageError("locked", paths.trust, "another program is changing it", {
-        hint: "wait for that command to end, then repeat this one",
-      });
-    }
+  return whileLocked(disk, paths.trustLock, paths.trust, () => {
     const current = readTrust(disk, paths);
     const next = change(current);
     if (next === current) return next;
-    const before = Math.max(
-      current === undefined ? 0 : versionOf(paths.trust, current),
-      lastSeenVersion(disk, paths),
-    );
+    // `readTrust` has refused a store that is older than the last one seen.
+    const before = lastSeenVersion(disk, paths);
     const version = versionOf(paths.trust, next);
     if (version <= before) {
       throw new Error(`trust.json: version ${version} does not follow ${before}`);
@@ -82,6 +63,36 @@ export function updateTrust(
     disk.replace(paths.trust, Buffer.from(next, "utf8"), PRIVATE_FILE);
     remember(disk, paths, version);
     return next;
+  });
+}
+
+/**
+ * Changes the private file of the pairings under its own lock, durably; returns what `change` makes
+ * of its bytes (undefined when there is none). It holds nonces that were not shown yet, so it is
+ * refused when others can read it.
+ */
+export function updatePairings(
+  disk: Disk,
+  paths: AgentPaths,
+  change: (current: Uint8Array | undefined) => string,
+): void {
+  whileLocked(disk, paths.pairingLock, paths.pairing, () => {
+    checkPrivate(disk, paths.pairing, "not_readable_by_others");
+    const current = readWhole(disk, paths.pairing);
+    const next = Buffer.from(change(current), "utf8");
+    if (current === undefined || !next.equals(current))
+      disk.replace(paths.pairing, next, PRIVATE_FILE);
+  });
+}
+
+/** Runs `act` while this process holds the lock that guards a file. */
+function whileLocked<T>(disk: Disk, lockPath: string, guarded: string, act: () => T): T {
+  const lock = disk.open(lockPath, "append", PRIVATE_FILE);
+  try {
+    if (lock.lock(LOCK_WAIT_MS)) return act();
+    throw new StorageError("locked", guarded, "another program is changing it", {
+      hint: "wait for that command to end, then repeat this one",
+    });
   } finally {
     lock.close();
   }
