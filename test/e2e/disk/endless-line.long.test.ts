@@ -5,7 +5,6 @@ import {
   statfsSync,
   statSync,
   truncateSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +17,6 @@ import {
   whyNoMemory,
 } from "../../support/processes/delivery-latency.ts";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
-import { start, until, type Started } from "../../support/processes/real-processes.ts";
 
 const GIB = 1_073_741_824;
 const ENDLESS_BYTES = 2 * GIB;
@@ -26,16 +24,8 @@ const ENDLESS_BYTES = 2 * GIB;
 const GROWTH_BYTES = GIB / 2;
 const FREE_BYTES_NEEDED = 5 * GIB;
 const FEWEST_PIECES = 16;
-
-/** Reads a file of holes again and again, and looks for a newline, until it is killed. */
-const READER = `
-const fs = require("node:fs");
-const fd = fs.openSync(process.argv[1], "r");
-const chunk = Buffer.alloc(262_144);
-for (let at = 0; ; at = (at + chunk.length) % ${GIB}) {
-  fs.readSync(fd, chunk, 0, chunk.length, at);
-  chunk.includes(10);
-}`;
+/** 8 MiB of junk in one owner's files a day, then 1 MiB a minute (Spec 2.4), and all else that a daemon reads. */
+const MAX_READ_BYTES = 64 * 1_048_576;
 
 afterEach(removeWires);
 
@@ -59,7 +49,7 @@ function readSoFar(pid: number): number {
   return Number(found?.[1]);
 }
 
-it("a log of 2 GiB without a newline: memory stays flat, a quiet peer is heard soon", async (context) => {
+it("a log of 2 GiB without a newline: memory and reading stay bounded, a quiet peer is heard", async (context) => {
   const missing = whyNoMemory();
   if (missing !== undefined) context.skip(missing);
   const wire = makeWire({ handles: ["forge", "mallory", "scribe"], cadenceSeconds: 1 });
@@ -71,38 +61,22 @@ it("a log of 2 GiB without a newline: memory stays flat, a quiet peer is heard s
   const beforeBytes = memoryBytes(daemon.pid, "VmRSS");
 
   const log = join(wire.dir, "outbox", "mallory.jsonl");
-  const readBytes = () => readSoFar(daemon.pid);
-  let readUpTo = 0;
-  let heardMeanwhile = 0;
-  let beside: Started | undefined;
-  const elsewhere = join(wire.folder, "elsewhere");
-  writeFileSync(elsewhere, "");
-  truncateSync(elsewhere, GIB);
+  const readBefore = readSoFar(daemon.pid);
+  let isBegun = false;
   const latency = await compareLatency("2 GiB without a newline", quiet, {
-    // The same reading, by a process that has nothing to do with the wire.
-    baseline() {
-      beside = start(process.execPath, ["-e", READER, elsewhere], { env: wire.env });
-    },
+    baseline: () => undefined,
     load() {
-      const bytes = readUpTo === 0 ? ENDLESS_BYTES : GROWTH_BYTES;
-      readUpTo = readBytes() + bytes;
-      lengthen(log, bytes);
+      lengthen(log, isBegun ? GROWTH_BYTES : ENDLESS_BYTES);
+      isBegun = true;
     },
-    heard() {
-      if (readBytes() < readUpTo) heardMeanwhile += 1;
-    },
-    async rest() {
-      beside?.child.kill("SIGKILL");
-      await until("it is read", () => readBytes() >= readUpTo);
-    },
+    rest: () => Promise.resolve(),
   });
+  expect(readSoFar(daemon.pid) - readBefore).toBeLessThan(MAX_READ_BYTES);
   const grownBytes = memoryBytes(daemon.pid, "VmHWM") - beforeBytes;
   process.stdout.write(`${latency}; ${(grownBytes / 1_048_576).toFixed(0)} MiB more\n`);
   quiet.close();
 
   expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
-  // Nobody waits for the end of that line.
-  expect(heardMeanwhile).toBeGreaterThan(0);
   const heard = wire.privateLines("forge", "inbox").filter(({ from }) => from === "scribe");
   expect(heard.map(({ event_id }) => event_id)).toEqual(quiet.delivered);
   expect(wire.privateLines("forge", "quarantine")).toEqual([]);
