@@ -240,7 +240,9 @@ export class Core {
     const { clock } = this.world;
     const wallMs = Math.floor(clock.wallMs());
     if (this.store.setBack(wallMs)) this.#heart.setBack(wallMs);
+    const stopped = this.#pass?.stops;
     this.#pass = await this.#reading.pass(this.#transports, this.#readingNow);
+    this.#logUnreadable(this.#pass.stops, stopped);
     this.#heart.look();
     this.#needsFetch = false;
     for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
@@ -249,6 +251,15 @@ export class Core {
     this.notePublished();
     this.writeFiles();
     return this.#pass.hasMore;
+  }
+
+  /** A carrier that cannot be read is logged when that begins; `status` tells it as long as it lasts. */
+  #logUnreadable(stops: Pass["stops"], before: Pass["stops"] | undefined): void {
+    for (const [peer, { because, detail }] of stops) {
+      const isUnreadable = because === "obstructed" || because === "storage";
+      if (isUnreadable && before?.get(peer)?.detail !== detail)
+        this.world.log?.warn({ peer }, `${peer} cannot be read: ${detail}`);
+    }
   }
 
   get #readingNow(): ReadingNow {

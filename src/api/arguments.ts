@@ -12,7 +12,7 @@ export function badRequest(problem: string): DeaddropError {
  */
 export type Parser<T> = (value: unknown, name?: string) => T;
 
-interface OptionalParser<T> extends Parser<T> {
+export interface OptionalParser<T> extends Parser<T> {
   readonly isOptional: true;
 }
 
