@@ -1,6 +1,5 @@
 import type { ReclaimAnswer } from "../agent/lines/operator-decisions.ts";
 import type { SentLine } from "../agent/answers/sent.ts";
-import type { AgentState } from "../protocol/beats/beat.ts";
 import type { SendKey } from "../store/sends.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Ask } from "./operations.ts";
@@ -28,7 +27,7 @@ export interface Client extends AgentReach {
   view<N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]>;
 }
 
-export type { ReclaimAnswer, SentLine, AgentState };
+export type { ReclaimAnswer, SentLine };
 /** A name that its caller gives a send, and what it sends. Spec 8.1. */
 export type RequestKey = SendKey;
 
@@ -38,12 +37,6 @@ export interface ClientPlace {
   handle: string;
   env?: NodeJS.ProcessEnv;
   peers?: readonly string[];
-}
-
-export interface StatusChange {
-  state?: AgentState;
-  lastAction?: string;
-  headsDown?: boolean;
 }
 
 /** It is durable here and goes out by itself. Spec 4.7. */

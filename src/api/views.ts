@@ -26,7 +26,6 @@ export type { RequestStatus, RequestView } from "../agent/answers/requests.ts";
 export type { NoticeView, SafeModeView } from "../agent/answers/safe-mode.ts";
 export type { ReceiptStage, ReceiptView, SentView } from "../agent/answers/sent.ts";
 export type { ParkedView, StateView } from "../agent/answers/status.ts";
-export type { StatsView } from "../agent/answers/stats.ts";
 export type { TeamMemberView } from "../agent/answers/team.ts";
 export type { ThreadView } from "../agent/answers/threads.ts";
 export type { Presence } from "../protocol/beats/life.ts";

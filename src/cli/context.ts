@@ -60,8 +60,12 @@ export interface GlobalFlags {
  * started for an agent (`deaddrop run` names the agent in the environment). Spec 8.6.
  */
 export function readerOf(cli: Pick<Cli, "env" | "stdin" | "stderr">): "agent" | "operator" {
-  const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
-  return isTerminal && (cli.env["DEADDROP_AS"] ?? "") === "" ? "operator" : "agent";
+  return isOnTerminal(cli) && (cli.env["DEADDROP_AS"] ?? "") === "" ? "operator" : "agent";
+}
+
+/** Whether somebody can be asked. */
+export function isOnTerminal({ stdin, stderr }: Pick<Cli, "stdin" | "stderr">): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
 }
 
 export function processCli(): Cli {
@@ -124,7 +128,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 
 /** Tells a person at a terminal, once for each bound folder, whose signature a message there gets. */
 export function tellSigner(cli: Cli, flags: GlobalFlags): void {
-  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return;
+  if (!isOnTerminal(cli)) return;
   if (handleGiven(cli, flags) !== undefined) return;
   const bound = boundHere(cli);
   if (bound === undefined || bound.told === true) return;

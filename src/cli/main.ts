@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { DeaddropError } from "../api/errors.ts";
-import { COMMANDS } from "./command-table.ts";
+import { COMMANDS, COMMAND_GROUPS } from "./command-table.ts";
 import { buildCommand, pathOf } from "./command.ts";
 import { processCli, type Cli } from "./context.ts";
+import { painter } from "./output/output.ts";
 import { onTerminals } from "./output/terminal.ts";
 
 /** Flags that come before the command and take a value; `--json` takes none. */
@@ -61,7 +62,6 @@ async function help(rest: readonly string[], cli: Cli): Promise<void> {
     command.outputHelp();
     return;
   }
-  const { overview } = await import("./help.ts");
   cli.stdout.write(overview(cli));
 }
 
@@ -89,4 +89,26 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
     });
   }
   return buildCommand(name, await entry.load(), cli);
+}
+
+/** `deaddrop help`. */
+function overview(cli: Cli): string {
+  const paint = painter(cli.stdout, cli.env);
+  const lines = [
+    "deaddrop: a signed, durable inbox for agents, on files",
+    "",
+    `${paint("bold", "Usage:")} deaddrop [--wire <folder>] [--as <handle>] [--json] <command> …`,
+    "",
+  ];
+  for (const { title, entries } of COMMAND_GROUPS) {
+    lines.push(paint("bold", title));
+    for (const { name, summary } of entries) lines.push(`  ${name.padEnd(12)}${summary}`);
+    lines.push("");
+  }
+  lines.push(
+    "`deaddrop` alone is `deaddrop status`. `deaddrop <command> --help` says more.",
+    "Exit codes: 0 fine, 1 refused or wrong usage, 2 configuration, 3 timed out waiting,",
+    "4 safe mode, 5 already running, 6 storage, 70 a bug of ours.",
+  );
+  return `${lines.join("\n")}\n`;
 }

@@ -3,7 +3,7 @@ import { openClient } from "../client/open-client.ts";
 import type { Client, SendAnswer } from "../api/client.ts";
 import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
 import { proposalBody } from "../sending/message.ts";
-import { withParties } from "../sending/naming/parties.ts";
+import { withParties } from "../sending/naming/recipients.ts";
 import { fromPlain, type JsonValue } from "../wire/json/json.ts";
 import { speakerOf, type Speaker } from "./speaking.ts";
 

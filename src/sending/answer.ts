@@ -5,6 +5,7 @@ import { shortId } from "../framing/short-id.ts";
 import { effectNote } from "./incident.ts";
 import { SHUTDOWN } from "../protocol/asks/requests.ts";
 import type { Draft } from "../wire/compose.ts";
+import { definedFields } from "../wire/defined-fields.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
 import { refuseSettled, requestToUs, wantsAnswer } from "./naming/request-named.ts";
@@ -125,19 +126,18 @@ function answerOf(
 ): Draft {
   // Agreement to a proposal or a claim is said; an ack of anything else agrees to nothing. Spec 3.4.1, 3.7.
   const says = verdict !== "ack" || ["proposal", "claim"].includes(parent.type);
-  const named =
-    request === undefined
-      ? {}
-      : { request_id: request.request_id, request_type: request.request_type };
   return {
     to: [parent.from],
     type: "ack",
     subject: answerSubject(WORDS[verdict], parent),
     body: {
       [says ? answeredIn(parent) : "about"]: parent.place,
-      ...named,
-      ...(says ? { approve: verdict !== "reject" } : {}),
-      ...(reason === undefined ? {} : { reason }),
+      ...definedFields({
+        request_id: request?.request_id,
+        request_type: request?.request_type,
+        approve: says ? verdict !== "reject" : undefined,
+        reason,
+      }),
     },
     correlationId: parent.correlation_id,
   };

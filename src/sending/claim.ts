@@ -6,13 +6,14 @@ import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/clai
 import { isOver } from "../protocol/claims/claim-shapes.ts";
 import { patternCovers } from "../protocol/claims/path-match.ts";
 import { SECOND_MS } from "../wire/durations.ts";
+import { definedFields } from "../wire/defined-fields.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";
 import { MIN_ID_PREFIX } from "../wire/limits.ts";
 import { quote } from "../wire/quote.ts";
 import { cutSubject } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Prepared } from "./prepared.ts";
-import { timeSpan } from "./words/time-span.ts";
+import { timeSpan } from "./words/times.ts";
 
 export interface Claim {
   /** Patterns that begin at the project's folder. */
@@ -34,7 +35,7 @@ export async function prepareClaim(client: Client, about: Claim): Promise<Prepar
     paths: [...paths],
     mode,
     ...lifetime(about.lasts),
-    ...(reason === undefined ? {} : { reason }),
+    ...definedFields({ reason }),
   };
   const problem = claimProblem(body);
   if (problem !== undefined) {

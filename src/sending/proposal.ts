@@ -4,12 +4,14 @@ import { slug } from "../protocol/asks/record.ts";
 import { textField } from "../protocol/body.ts";
 import type { Draft } from "../wire/compose.ts";
 import { decisionWords } from "../wire/decision-words.ts";
+import { definedFields } from "../wire/defined-fields.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
-import { refuseEnded } from "./ended.ts";
+import { proposalOf, refuseEnded } from "./ended.ts";
 import { parentOf, subjectWith, type Parent } from "./naming/parent.ts";
 import { peersOf, recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
-import { dueInstant } from "./words/due.ts";
+import { bodyFields } from "./words/opening.ts";
+import { dueInstant } from "./words/times.ts";
 
 export interface Proposal {
   /** What is to be decided, in the words that are recorded unless `decision` has others. */
@@ -72,8 +74,7 @@ async function draftOf(
 ): Promise<Draft> {
   const { subject } = about;
   const required = named.includes("*") ? await peersOf(client) : named;
-  const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
-  const fields = { ...decisionFields(about), ...fieldsOf(about), ...due, required };
+  const fields = { ...decisionFields(about), ...fieldsOf(about, nowMs), required };
   const body = await withSuperseded(client, fields, required);
   return {
     to: about.to === undefined ? required : await recipients(client, about.to),
@@ -110,8 +111,7 @@ async function proposalNamed(client: Client, id: string): Promise<Parent> {
 }
 
 async function parties(client: Client, parent: Parent): Promise<string[]> {
-  const proposals = await client.view("proposals");
-  const countered = proposals.find((each) => each.proposal_id === parent.event_id);
+  const countered = await proposalOf(client, parent);
   // One that memory has dropped still says whom it was addressed to.
   const all = new Set([parent.from, ...(countered?.required ?? parent.to)]);
   return [...all].filter((handle) => handle !== client.handle);
@@ -129,7 +129,7 @@ export function decisionFields({
   if (!isJsonObject(reasons) && typeof reasons !== "string") {
     throw new DeaddropError("usage", "a proposal's body is text or a JSON object");
   }
-  const fields = isJsonObject(reasons) ? reasons : reasons === "" ? {} : { text: reasons };
+  const fields = bodyFields(reasons);
   const words = decision ?? textField(fields, "decision") ?? subject;
   if (words.trim() === "") {
     throw new DeaddropError("usage", "the decision is empty, so nothing was sent", {
@@ -151,11 +151,12 @@ export async function withSuperseded(
   return { ...body, supersedes: await supersededId(client, named, parties) };
 }
 
-function fieldsOf({ domains, paths, decisionId, supersedes }: Proposal): JsonObject {
-  return {
-    ...(domains === undefined ? {} : { domains: [...domains] }),
-    ...(paths === undefined ? {} : { paths: [...paths] }),
-    ...(decisionId === undefined ? {} : { decision_id: decisionId }),
-    ...(supersedes === undefined ? {} : { supersedes }),
-  };
+function fieldsOf({ domains, paths, decisionId, supersedes, due }: Proposal, nowMs: number) {
+  return definedFields({
+    domains: domains && [...domains],
+    paths: paths && [...paths],
+    decision_id: decisionId,
+    supersedes,
+    due: due === undefined ? undefined : dueInstant(due, nowMs),
+  });
 }

@@ -2,17 +2,16 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { RequestView } from "../api/views.ts";
 import { PLAN_APPROVAL, SHUTDOWN } from "../protocol/asks/requests.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
+import { type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { quote } from "../wire/quote.ts";
 import { prepareVerdict, type Reasons } from "./answer.ts";
 import { endOf, refuseByHand } from "./correction.ts";
 import { cutSubject, parentOf, type Parent } from "./naming/parent.ts";
-import { withParties } from "./naming/parties.ts";
-import { recipients } from "./naming/recipients.ts";
+import { withParties, recipients } from "./naming/recipients.ts";
 import { newRequestId, requestNamed } from "./naming/request-named.ts";
 import type { Extras, Prepared } from "./prepared.ts";
-import { dueInstant } from "./words/due.ts";
-import { withState } from "./words/opening.ts";
+import { dueInstant } from "./words/times.ts";
+import { bodyFields, withState } from "./words/opening.ts";
 
 const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
 const SUBJECTS: ReadonlyMap<string, string> = new Map([
@@ -52,7 +51,7 @@ export async function prepareRequest(
   const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
   const names = { request_id: newRequestId(), request_type: type };
   const to = await recipients(client, about.to);
-  const body = { ...fields(text), ...names, ...plan, ...due };
+  const body = { ...bodyFields(text), ...names, ...plan, ...due };
   return {
     draft: {
       to,
@@ -118,11 +117,6 @@ function openOf(
 async function askedOfUs(client: Client, name: string): Promise<Parent> {
   const [found] = await requestNamed(client, name);
   return parentOf(client, found?.event_id ?? name);
-}
-
-function fields(text: JsonValue): JsonObject {
-  if (isJsonObject(text)) return text;
-  return text === "" ? {} : { text };
 }
 
 function planFields({ type, plan }: Request): JsonObject {

@@ -1,5 +1,6 @@
 import type { Client, RequestKey, SendAnswer } from "../api/client.ts";
 import { canonicalText, sha256Hex } from "../wire/canonical.ts";
+import { definedFields } from "../wire/defined-fields.ts";
 import { fromPlain } from "../wire/json/json.ts";
 import type { Parent } from "./naming/parent.ts";
 import type { Prepared } from "./prepared.ts";
@@ -48,17 +49,9 @@ export async function sendPrepared(
   { draft, more = [], note, answers, decides, agreesTo }: Prepared,
   key?: RequestKey,
 ): Promise<Said> {
-  const sent = await client.ask("send", {
-    drafts: [draft, ...more],
-    ...(key === undefined ? {} : { key }),
-  });
-  return {
-    ...sent,
-    ...(answers === undefined ? {} : { answers }),
-    ...(note === undefined ? {} : { note }),
-    ...(decides === undefined ? {} : { decides }),
-    ...(agreesTo === undefined ? {} : { agrees_to: agreesTo }),
-  };
+  const drafts = [draft, ...more];
+  const sent = await client.ask("send", key === undefined ? { drafts } : { drafts, key });
+  return { ...sent, ...definedFields({ answers, note, decides, agrees_to: agreesTo }) };
 }
 
 /** The key names the whole call: what is called, by which agent, and all arguments. */

@@ -1,9 +1,9 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
+import type { JsonObject, JsonValue } from "../wire/json/json-value.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
-import { withState } from "./words/opening.ts";
+import { bodyFields, withState } from "./words/opening.ts";
 import { createHash } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -25,16 +25,11 @@ export interface Ship {
  * references. Spec 1.2.
  */
 export async function prepareShip(client: Client, about: Ship, cwd: string): Promise<Prepared> {
-  const given = asObject(about.body);
+  const given = bodyFields(about.body);
   const opened = withState("ship", given, about.state) as JsonObject;
   const body = { ...opened, manifest_digest: await digestOf(cwd, given, about) };
   const to = await recipients(client, about.to);
   return { draft: { to, type: "ship", subject: about.subject, body, ...about.extras } };
-}
-
-function asObject(body: JsonValue): JsonObject {
-  if (isJsonObject(body)) return body;
-  return body === "" ? {} : { text: body };
 }
 
 async function digestOf(cwd: string, body: JsonObject, { digest, extras }: Ship): Promise<string> {

@@ -6,7 +6,7 @@ import { makeWireLayout } from "../../carriers/folder.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { sizeText } from "../live/growth-text.ts";
+import { sizeText } from "../output/text.ts";
 import { emit, type Paint } from "../output/output.ts";
 
 /** Closed years out of the way, nothing lost. Spec 1.10. */

@@ -10,7 +10,7 @@ import type { PinnedKey } from "../../agent/lines/intake.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { moment } from "../../framing/when.ts";
-import { timeSpan } from "../../sending/words/time-span.ts";
+import { timeSpan } from "../../sending/words/times.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
@@ -18,6 +18,7 @@ import { openAudit, type AuditFlags } from "../audit/sources.ts";
 import { define } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
+import { counted } from "../output/text.ts";
 
 /** Everything again, from the lines. Spec 4.10. */
 export const audit = define({
@@ -81,20 +82,15 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
   section(
     counted(decisions.length, "decision"),
     decisions.map((each) => [
-      { text: moment(each.ratified_at) },
-      { text: each.decision_id },
-      { text: each.acked_by.join(", ") },
-      { text: each.decision },
+      moment(each.ratified_at),
+      each.decision_id,
+      each.acked_by.join(", "),
+      each.decision,
     ]),
   );
   section(
     counted(incidents.length, "incident"),
-    incidents.map((each) => [
-      { text: shortId(each.event_id) },
-      { text: each.severity },
-      { text: each.status },
-      { text: each.subject },
-    ]),
+    incidents.map((each) => [shortId(each.event_id), each.severity, each.status, each.subject]),
   );
   lines.push("", violationsText(violations, paint, width));
   const { twins, torn } = report;
@@ -113,11 +109,7 @@ function violationsText(
   const lines = [paint("bold", counted(violations.length, "violation"))];
   const rows = violations
     .slice(0, SHOWN_VIOLATIONS)
-    .map((each): Cell[] => [
-      { text: each.rule, style: "red" },
-      { text: placeText(each) },
-      { text: each.detail },
-    ]);
+    .map((each): Cell[] => [{ text: each.rule, style: "red" }, placeText(each), each.detail]);
   if (rows.length > 0) lines.push(table(rows, paint, width));
   const more = violations.length - SHOWN_VIOLATIONS;
   if (more > 0) lines.push(`and ${more} more (--json shows all)`);
@@ -127,10 +119,6 @@ function violationsText(
 function placeText({ place, event_id: id }: Violation): string {
   if (place !== null) return place[1] === null ? place[0] : `${place[0]} ${place[1]}`;
   return id === null ? "-" : shortId(id);
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Lines that are listed for a person; `--json` has all of them. */
@@ -194,9 +182,10 @@ interface History {
 function historyText(report: History, paint: Paint, width: number | undefined): string {
   const { key_id: keyId, active, stopped_at: stoppedAt, lines } = report;
   const stopped = active ? "in use" : `stopped${stoppedAt === null ? "" : ` ${stoppedAt}`}`;
-  const count = `${lines.length} line${lines.length === 1 ? "" : "s"}`;
   const shown = lines.slice(0, SHOWN_LINES);
-  const text = [`${paint("bold", keyId)}  ${stopped}; it has signed ${count}`];
+  const text = [
+    `${paint("bold", keyId)}  ${stopped}; it has signed ${counted(lines.length, "line")}`,
+  ];
   if (shown.length > 0) text.push("", table(shown.map(keyLineRow), paint, width));
   if (lines.length > shown.length) {
     text.push(`and ${lines.length - shown.length} more (--json shows all)`);
@@ -214,13 +203,13 @@ function keyLineRow(line: KeyLine): Cell[] {
   const { corrected_by: by } = line;
   const corrected = by.map((id) => shortId(id)).join(", ");
   return [
-    { text: line.place[0] },
-    { text: line.place[1] === null ? "-" : `line ${line.place[1]}` },
+    line.place[0],
+    line.place[1] === null ? "-" : `line ${line.place[1]}`,
     { text: shortId(line.event_id), style: "bold" },
-    { text: line.type },
-    { text: `${line.received ? "received" : "dated"} ${line.at}` },
+    line.type,
+    `${line.received ? "received" : "dated"} ${line.at}`,
     line.after_the_end ? { text: "after the end", style: "red" } : { text: "" },
     { text: by.length === 0 ? "" : `corrected by ${corrected}`, style: "yellow" },
-    { text: line.subject },
+    line.subject,
   ];
 }

@@ -76,9 +76,9 @@ function claimRow(each: ClaimView, nowMs: number): Cell[] {
     { text: shortId(event_id), style: "bold" },
     { text: status, style: STYLE_BY_STATUS[status] },
     { text: `${from} → ${to.join(", ")}`, style: "cyan" },
-    { text: mode },
-    { text: isOver(each) ? "" : `ends ${when(until, nowMs)}` },
-    { text: [paths.join(", "), detailOf(each)].filter((text) => text !== "").join("; ") },
+    mode,
+    isOver(each) ? "" : `ends ${when(until, nowMs)}`,
+    [paths.join(", "), detailOf(each)].filter((text) => text !== "").join("; "),
   ];
 }
 

@@ -84,7 +84,7 @@ function list(cli: Cli, flags: GlobalFlags): void {
     const rows = settings.map(({ key, value, default: byDefault, about }) => [
       { text: key, style: "bold" as const },
       { text: JSON.stringify(value), style: value === byDefault ? undefined : ("cyan" as const) },
-      { text: about },
+      about,
     ]);
     const note =
       lines.length === 0

@@ -42,7 +42,7 @@ import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
 import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
 import { recordPath } from "../integrate/joining.ts";
-import { growthText } from "../live/growth-text.ts";
+import { growthText } from "../output/text.ts";
 import { EXIT_WRONG, liveTroubles, troubleFinding } from "../live/troubles.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../output/output.ts";
 
@@ -229,11 +229,7 @@ const bold = (text: string): Cell => ({ text, style: "bold" });
 
 function text(findings: readonly Finding[], paint: Paint): string {
   const rows = findings.flatMap(({ check, result, detail, fix }): Cell[][] => {
-    const row: Cell[] = [
-      { text: result, style: STYLES[result] },
-      { text: check },
-      { text: detail },
-    ];
+    const row: Cell[] = [{ text: result, style: STYLES[result] }, check, detail];
     if (fix === undefined) return [row];
     const lines = fix.split("\n").map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
     return [row, ...lines.map((line) => [{ text: "" }, { text: "" }, bold(line)])];

@@ -24,6 +24,7 @@ import {
   writeExact,
   type Paint,
 } from "../output/output.ts";
+import { counted } from "../output/text.ts";
 
 const INBOX_OPTIONS = {
   "--unread": "only those not marked read",
@@ -305,8 +306,8 @@ function newsText({ unread, notices, urgent, owed, from }: NewsView): string {
     const high = urgent > 0 ? ` (${urgent} urgent)` : "";
     parts.push(`${unread} unread from ${from.join(", ")}${high}`);
   }
-  if (notices > 0) parts.push(notices === 1 ? "1 notice" : `${notices} notices`);
-  if (owed > 0) parts.push(`${owed} ${owed === 1 ? "answer" : "answers"} owed`);
+  if (notices > 0) parts.push(counted(notices, "notice"));
+  if (owed > 0) parts.push(`${counted(owed, "answer")} owed`);
   const next =
     unread > 0 || notices > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
   return `${parts.join(", ")}: ${next}`;

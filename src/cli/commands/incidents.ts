@@ -181,8 +181,8 @@ function incidentRow(each: IncidentView, nowMs: number, self: string): Cell[] {
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
     { text: each.automatic ? `${each.from}, automatic` : each.from, style: "cyan" },
     { text: when(each.raised_at, nowMs), style: "dim" },
-    { text: each.addressees.map((who) => addresseeText(who, nowMs, self)).join(", ") || "-" },
-    { text: each.subject },
+    each.addressees.map((who) => addresseeText(who, nowMs, self)).join(", ") || "-",
+    each.subject,
   ];
 }
 
@@ -210,7 +210,7 @@ function noticeRow(each: NoticeView, nowMs: number): Cell[] {
     { text: when(each.at, nowMs), style: "dim" },
     { text: each.cause, style: "yellow" },
     { text: each.peer ?? "-", style: "cyan" },
-    { text: each.detail === "" ? each.subject : `${each.subject}: ${each.detail}` },
+    each.detail === "" ? each.subject : `${each.subject}: ${each.detail}`,
   ];
 }
 

@@ -7,7 +7,7 @@ import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
 import { type Cli, type GlobalFlags, withClient } from "../context.ts";
 import { CONSENT_OPTIONS, type ConsentFlags, confirmOperator } from "../input/confirm.ts";
-import { emit, table, type Cell, type Paint } from "../output/output.ts";
+import { emit, factsTable, type Paint } from "../output/output.ts";
 import { lineNamed } from "../input/line-named.ts";
 import { requirePeer } from "../trust/peer.ts";
 
@@ -127,24 +127,23 @@ function holdsText(view: HoldsView, paint: Paint): string {
   const { peer, holds } = view;
   const notes = notesOf(view);
   if (holds.length === 0) return [`nothing of ${peer} is held`, ...notes].join("\n");
-  const blocks = holds.map((hold) => table(rowsOf(hold), paint, undefined));
+  const blocks = holds.map((hold) => holdText(hold, paint));
   const next = `when you have found out why: ${paint("bold", `deaddrop peer reset ${peer}`)}`;
   return [`${paint("red", "held")} ${peer}`, ...blocks, ...notes, next].join("\n\n");
 }
 
-function rowsOf({ places, cause, detail, since, evidence }: HoldView): Cell[][] {
-  const row = (name: string, text: string): Cell[] => [{ text: name, style: "dim" }, { text }];
-  return [
-    ...(places.length === 0 ? [row("lines", "all: held in the trust store")] : []),
-    ...places.map(([, seq, id]) => row("line", `${seq ?? "-"} ${id}`)),
+function holdText({ places, cause, detail, since, evidence }: HoldView, paint: Paint): string {
+  const lines = places.map(([, seq, id]) => ["line", `${seq ?? "-"} ${id}`] as const);
+  return factsTable(
     [
-      { text: "cause", style: "dim" },
-      { text: cause, style: "yellow" },
+      ...(places.length === 0 ? [["lines", "all: held in the trust store"] as const] : lines),
+      ["cause", { text: cause, style: "yellow" }],
+      ["since", moment(since)],
+      ["detail", detail],
+      ...evidence.map((path) => ["evidence", path] as const),
     ],
-    row("since", moment(since)),
-    row("detail", detail),
-    ...evidence.map((path) => row("evidence", path)),
-  ];
+    paint,
+  );
 }
 
 function notesOf({ peer, holds, blocked, can_speak, evidence }: HoldsView): string[] {

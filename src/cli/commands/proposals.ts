@@ -151,9 +151,9 @@ function proposalRow(each: ProposalView): Cell[] {
     { text: shortId(each.proposal_id), style: "bold" },
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
     { text: each.proposer, style: "cyan" },
-    { text: each.required.map((party) => `${party}: ${wordOf(each, party)}`).join(", ") },
+    each.required.map((party) => `${party}: ${wordOf(each, party)}`).join(", "),
     { text: whyOpenOrVoid(each), style: "yellow" },
-    { text: each.subject },
+    each.subject,
   ];
 }
 

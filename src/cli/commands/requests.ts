@@ -108,11 +108,11 @@ function requestRow(each: RequestView, nowMs: number): Cell[] {
   const { request_id, request_type, status, from, target, subject } = each;
   return [
     { text: shortId(request_id), style: "bold" },
-    { text: request_type },
+    request_type,
     { text: status, style: STYLE_BY_STATUS[status] },
     { text: `${from} → ${target}`, style: "cyan" },
-    { text: standingOf(each, nowMs) },
-    { text: subject },
+    standingOf(each, nowMs),
+    subject,
   ];
 }
 

@@ -16,11 +16,18 @@ import { safeModeEnd, type Reader } from "../../protocol/escalations/safe-mode-e
 import { unownedText } from "../../storage/unowned-text.ts";
 import { define } from "../command.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { growthText } from "../live/growth-text.ts";
+import {
+  counted,
+  growthText,
+  obligationRow,
+  severityCell,
+  waitingText,
+  presenceCell,
+  dueCell,
+  transportText,
+} from "../output/text.ts";
 import { EXIT_WRONG, liveTroubles, troubleLine } from "../live/troubles.ts";
 import { emitTable, factsTable, emit, table, type Cell, type Paint } from "../output/output.ts";
-import { obligationRow, severityCell, waitingText, presenceCell, dueCell } from "../output/text.ts";
-import { transportText } from "../output/transport-text.ts";
 import { daemonText } from "./identity.ts";
 
 /** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */
@@ -183,9 +190,9 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
       view.incidents.map((each) => [
         { text: shortId(each.event_id), style: "bold" },
         severityCell(each.severity),
-        { text: each.status },
-        { text: each.from },
-        { text: each.subject },
+        each.status,
+        each.from,
+        each.subject,
       ]),
       view.left_out?.incidents,
       "deaddrop incident list",
@@ -208,10 +215,10 @@ function sessionRow(
       : [`woken by ${wake}`, ...usedUp].join("; ");
   return [
     { text: tool, style: "bold" },
-    { text: sanitise(session.slice(0, 12)) },
-    { text: state },
-    { text: `last event ${when(last, nowMs)}` },
-    { text: woken },
+    sanitise(session.slice(0, 12)),
+    state,
+    `last event ${when(last, nowMs)}`,
+    woken,
   ];
 }
 
@@ -243,7 +250,7 @@ function unreadFromText({ unread_from: from }: StatusView): string {
 
 function noticesText({ notices }: StatusView): string {
   if (notices === 0) return "";
-  return `, ${notices === 1 ? "1 notice" : `${notices} notices`}`;
+  return `, ${counted(notices, "notice")}`;
 }
 
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
@@ -276,8 +283,8 @@ function safeModeText(
 
 function roundRow({ folder, participant, phase, is_turn, detail }: RoundView): Cell[] {
   return [
-    { text: sanitise(folder) },
-    { text: sanitise(participant) },
+    sanitise(folder),
+    sanitise(participant),
     { text: phase ?? "unreadable", style: phase === null ? "red" : undefined },
     { text: is_turn ? "YOUR TURN" : sanitise(detail), style: is_turn ? "yellow" : "dim" },
   ];
@@ -289,9 +296,9 @@ function peerRow(peer: PeerView, nowMs: number): Cell[] {
   return [
     { text: peer.handle, style: "bold" },
     peer.held ? { text: "HELD", style: "red" } : presenceCell(peer.presence),
-    { text: peer.trust_tier ?? "no tier" },
-    { text: `heartbeat ${when(peer.last_seen_at, nowMs)}` },
-    { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}` },
+    peer.trust_tier ?? "no tier",
+    `heartbeat ${when(peer.last_seen_at, nowMs)}`,
+    `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}`,
     ...peer.waits.map(({ because, detail, since }): Cell => {
       const end = because === "ahead" ? ` → deaddrop peer reset ${peer.handle} delivers it` : "";
       return { text: `waits since ${when(since, nowMs)}: ${detail}${end}`, style: "yellow" };
@@ -303,7 +310,7 @@ function peerRow(peer: PeerView, nowMs: number): Cell[] {
 function foreignText({ foreign_lines: lines, unpinned_lines: early }: PeerView): string {
   const unpinned = early === 0 ? "" : `; ${linesBeforeKey(early)}`;
   if (lines === 0) return unpinned;
-  return `${unpinned}; its files hold ${lines} ${lines === 1 ? "line" : "lines"} that it did not sign`;
+  return `${unpinned}; its files hold ${counted(lines, "line")} that it did not sign`;
 }
 
 /** What is known of lines that an agent wrote with an earlier key, which is not pinned here. */
@@ -317,10 +324,10 @@ function memberRow(member: TeamMemberView, nowMs: number): Cell[] {
   return [
     { text: is_self ? `${handle} (you)` : handle, style: "bold" },
     presenceCell(presence),
-    { text: state ?? "-" },
-    { text: `agent ${when(agent_last_seen, nowMs)}` },
-    { text: owes_in_all === 0 ? "owes nothing" : `owes ${owes_in_all}` },
-    { text: last_action ?? "" },
+    state ?? "-",
+    `agent ${when(agent_last_seen, nowMs)}`,
+    owes_in_all === 0 ? "owes nothing" : `owes ${owes_in_all}`,
+    last_action ?? "",
   ];
 }
 
@@ -334,8 +341,8 @@ function waitRow(owed: ObligationView, nowMs: number): Cell[] {
   return [
     { text: shortId(owed.event_id), style: "dim" },
     { text: owed.owed_by, style: "cyan" },
-    { text: owed.type },
+    owed.type,
     dueCell(owed, nowMs),
-    { text: owed.subject },
+    owed.subject,
   ];
 }

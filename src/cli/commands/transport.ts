@@ -11,7 +11,7 @@ import { define, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { confirmOperator } from "../input/confirm.ts";
 import { emit, table, type Paint } from "../output/output.ts";
-import { filesText } from "../output/transport-text.ts";
+import { counted } from "../output/text.ts";
 import { askTransports } from "../transport/local-daemons.ts";
 import { exchange } from "../transport/sharing-by-remote.ts";
 
@@ -89,21 +89,13 @@ function statusText({ remote, branch, health }: StatusRow, nowMs: number, paint:
   const rows = [
     ["fetched", timeText(health.fetched_at, nowMs)],
     ["pushed", timeText(health.pushed_at, nowMs)],
-    ["waiting", health.waiting === 0 ? "nothing" : filesText(health.waiting)],
+    ["waiting", health.waiting === 0 ? "nothing" : counted(health.waiting, "file")],
     ["copies", health.is_mover ? "written by this daemon" : "written by another daemon here"],
   ];
   const { problem } = health;
   const trouble =
     problem === null ? [] : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`];
-  return [
-    head,
-    table(
-      rows.map((row) => row.map((text) => ({ text }))),
-      paint,
-      undefined,
-    ),
-    ...trouble,
-  ].join("\n");
+  return [head, table(rows, paint, undefined), ...trouble].join("\n");
 }
 
 function timeText(at: string | null, nowMs: number): string {

@@ -1,12 +1,12 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import type { FlagsOf, Options } from "../command.ts";
-import type { Cli } from "../context.ts";
-import { painter } from "../output/output.ts";
 import { safeJson, sanitise } from "../../framing/sanitise.ts";
-import { userName } from "./user-name.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
+import type { FlagsOf, Options } from "../command.ts";
+import { isOnTerminal, type Cli } from "../context.ts";
+import { painter } from "../output/output.ts";
+import { userName } from "./user-name.ts";
 
 const MAX_TYPED_LENGTH = 1_024;
 
@@ -15,6 +15,7 @@ export const CONSENT_OPTIONS = {
   "--yes": "confirm without a terminal; needs --reason",
   "--reason <text>": "why; recorded in your private operator journal",
 } as const satisfies Options;
+
 export type ConsentFlags = Pick<FlagsOf<typeof CONSENT_OPTIONS>, "yes" | "reason">;
 
 /** What the operator is about to do. */
@@ -31,11 +32,6 @@ export interface OperatorAction {
   readonly flags?: string;
 }
 
-export interface Consent {
-  readonly how: "typed" | "flags";
-  readonly reason: string | undefined;
-}
-
 /**
  * An operator's yes: typed on a terminal, or `--yes --reason …`. An agent's shell is not an
  * operator (spec 8.6). What was agreed to is recorded in the agent's `operatorJournal`
@@ -46,32 +42,29 @@ export async function confirmOperator(
   flags: ConsentFlags,
   action: OperatorAction,
   journalPath: string,
-): Promise<Consent> {
-  const consent = flags.yes === true ? consentByFlags(flags) : await consentByWord(cli, action);
-  const reason = consent.reason ?? flags.reason;
+): Promise<void> {
+  if (flags.yes === true) requireReason(flags);
+  else await askForWord(cli, action);
   record(journalPath, {
     at: new Date(cli.clock.nowMs()).toISOString(),
     action: action.action,
     target: action.target,
-    consent: consent.how,
-    reason: reason ?? null,
+    consent: flags.yes === true ? "flags" : "typed",
+    reason: flags.reason ?? null,
     user: userName(),
   });
-  return { how: consent.how, reason };
 }
 
-function consentByFlags(flags: ConsentFlags): Consent {
-  if (flags.reason === undefined || flags.reason.trim() === "") {
-    throw new DeaddropError("usage", "--yes needs --reason", {
-      hint: 'say why, e.g. --yes --reason "digits compared by phone"; it is recorded',
-    });
-  }
-  return { how: "flags", reason: flags.reason };
+function requireReason({ reason = "" }: ConsentFlags): void {
+  if (reason.trim() !== "") return;
+  throw new DeaddropError("usage", "--yes needs --reason", {
+    hint: 'say why, e.g. --yes --reason "digits compared by phone"; it is recorded',
+  });
 }
 
-async function consentByWord(cli: Cli, wanted: OperatorAction): Promise<Consent> {
+async function askForWord(cli: Cli, wanted: OperatorAction): Promise<void> {
   const { action, effect, word, flags = "--yes --reason …" } = wanted;
-  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) {
+  if (!isOnTerminal(cli)) {
     throw new DeaddropError("refused", `\`deaddrop ${action}\` is the operator's to decide`, {
       hint: `run it on a terminal and type the confirmation, or give ${flags}`,
     });
@@ -85,12 +78,11 @@ async function consentByWord(cli: Cli, wanted: OperatorAction): Promise<Consent>
       hint: `it takes exactly: ${word}`,
     });
   }
-  return { how: "typed", reason: undefined };
 }
 
 /** A question that a terminal answers with y; without a terminal the answer is undefined. */
 export async function askYesNo(cli: Cli, question: string): Promise<boolean | undefined> {
-  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return undefined;
+  if (!isOnTerminal(cli)) return undefined;
   cli.stderr.write(`${sanitise(question)} [y/N] `);
   return /^y(es)?$/i.test((await typedLine(cli)).trim());
 }

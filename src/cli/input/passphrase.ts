@@ -3,7 +3,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { checkPrivate } from "../../storage/private/private-store.ts";
 import type { FlagsOf, Options } from "../command.ts";
-import type { Cli } from "../context.ts";
+import { isOnTerminal, type Cli } from "../context.ts";
 
 const VARIABLE = "DEADDROP_PASSPHRASE";
 
@@ -47,7 +47,7 @@ function inFile(disk: Disk, path: string): string {
 }
 
 async function typed(cli: Cli, isNew: boolean): Promise<string> {
-  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) {
+  if (!isOnTerminal(cli)) {
     throw new DeaddropError("usage", "there is no terminal to ask for the passphrase on", {
       hint: `give --passphrase-file FILE (readable by you alone), or set ${VARIABLE}`,
     });

@@ -5,7 +5,7 @@ import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import type { Weakness } from "../../trust/policy/weak-policy.ts";
 import { confirmOperator } from "./confirm.ts";
 import type { FlagsOf, Options } from "../command.ts";
-import type { Cli } from "../context.ts";
+import { isOnTerminal, type Cli } from "../context.ts";
 
 /** What the operator agrees to when a policy is pinned for the first time. Spec 1.1. */
 export const ACCEPT_OPTIONS = {
@@ -41,9 +41,8 @@ export async function agreementOn(
   };
   const byFlag = ({ kind, name }: Weakness): boolean => given[kind].includes(name);
   const open = asked.filter((weakness) => !byFlag(weakness));
-  const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
   // Without a terminal the set-up itself refuses, and names the flags.
-  if (asked.length === 0 || flags.dryRun === true || (open.length > 0 && !isTerminal))
+  if (asked.length === 0 || flags.dryRun === true || (open.length > 0 && !isOnTerminal(cli)))
     return byFlag;
   const action = {
     action: at.command,

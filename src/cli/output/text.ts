@@ -1,10 +1,12 @@
+import type { GrowthView } from "../../agent/answers/growth.ts";
+import type { TransportView } from "../../api/transport.ts";
 import type { ObligationView, Presence } from "../../api/views.ts";
-import type { Cell, Style } from "./output.ts";
 import { askedWords } from "../../framing/asked-words.ts";
 import { wordRows } from "../../framing/message-text.ts";
-import type { Paint } from "../../framing/paint.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { dueWords, when } from "../../framing/when.ts";
+import type { Cell, Style, Paint } from "./output.ts";
 
 const STYLE_BY_PRESENCE: Record<Presence, Style> = {
   online: "green",
@@ -33,10 +35,10 @@ export function severityCell(severity: string): Cell {
 export function obligationRow(each: ObligationView, nowMs: number): Cell[] {
   return [
     { text: shortId(each.event_id), style: "bold" },
-    { text: askedWords(each) },
-    { text: `${each.from} → ${each.owed_by}` },
+    askedWords(each),
+    `${each.from} → ${each.owed_by}`,
     dueCell(each, nowMs),
-    { text: each.subject },
+    each.subject,
   ];
 }
 
@@ -56,4 +58,41 @@ export function dueCell(owed: ObligationView, nowMs: number): Cell {
 export function waitingText(lines: number): string {
   const those = lines === 1 ? "1 of your lines is" : `${lines} of your lines are`;
   return `${those} stored but not published yet; publishing is retried`;
+}
+
+/** How the wire is shared with other machines, in one row and what is wrong. Empty: by its folder alone. */
+export function transportText(view: TransportView | null, nowMs: number, paint: Paint): string {
+  if (view === null) return "";
+  const { remote, branch, fetched_at: fetched, waiting, problem } = view;
+  const last = fetched === null ? "not fetched yet" : `fetched ${when(fetched, nowMs)}`;
+  const pushed = waiting === 0 ? "all pushed" : `${counted(waiting, "file")} to be pushed`;
+  const rows = [
+    `${paint("bold", "Remote")}  ${sanitise(remote)} (${sanitise(branch)}), ${last}, ${pushed}`,
+    ...(problem === null ? [] : [paint("red", sanitise(`${problem.detail} → ${problem.hint}`))]),
+  ];
+  return rows.join("\n");
+}
+
+/** "1 file", "2 files". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** How large it is, and what to do where something has to be done. */
+export function growthText({ files, bytes, advice }: GrowthView): string {
+  const size = `${sizeText(bytes)} in ${counted(files, "file")}`;
+  return advice === undefined ? size : `${size}; ${advice}`;
+}
+
+/** A size such as "12 MiB", with one decimal below ten. */
+export function sizeText(bytes: number): string {
+  let [amount, unit] = [bytes, 0];
+  while (amount >= 1_024 && unit < UNITS.length - 1) {
+    amount /= 1_024;
+    unit += 1;
+  }
+  const digits = unit === 0 || amount >= 10 ? 0 : 1;
+  return `${amount.toFixed(digits)} ${UNITS[unit] ?? ""}`;
 }

@@ -1,6 +1,9 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { field } from "../../protocol/body.ts";
 import { handleFromDid } from "../../wire/handle.ts";
+import { bodyFields } from "../words/opening.ts";
+import type { JsonValue } from "../../wire/json/json-value.ts";
 
 /** All members of the wire but us. */
 export async function peersOf(client: Client): Promise<string[]> {
@@ -63,4 +66,23 @@ async function knownHandle(
         ? `the roster has ${peers.length === 0 ? "nobody else" : peers.join(", ")}`
         : `did you mean ${meant}?`,
   });
+}
+
+/**
+ * The body of what asks for an answer: when it goes to more than one agent, `required` names each that has to
+ * answer. Any other body stays as it is. Spec 3.4.1.
+ */
+export async function withParties(
+  client: Client,
+  {
+    type,
+    to,
+    body,
+  }: { readonly type: string; readonly to: readonly string[]; readonly body: JsonValue },
+): Promise<JsonValue> {
+  const asks = type === "proposal" || type === "request";
+  const isOne = to.length === 1 && to[0] !== "*";
+  if (!asks || isOne || field(body, "required") !== undefined) return body;
+  const required = to.includes("*") ? await peersOf(client) : [...to];
+  return { ...bodyFields(body), required };
 }

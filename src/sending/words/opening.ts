@@ -1,10 +1,16 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { isJsonObject, type JsonValue } from "../../wire/json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../wire/json/json-value.ts";
 
 /** A first line up to this long is one line of state. */
 const MAX_STATE_CODE_POINTS = 200;
 /** A request beyond this is a long one. */
 const LONG_REQUEST_CODE_POINTS = 500;
+
+/** A body as an object, in which text has the field `text`. */
+export function bodyFields(body: JsonValue): JsonObject {
+  if (isJsonObject(body)) return body;
+  return body === "" ? {} : { text: body };
+}
 
 /**
  * Adds the line of state that `ship`, `warning` and long `request`s open with, and insists on it

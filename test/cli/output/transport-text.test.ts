@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TransportView } from "../../../src/api/transport.ts";
-import { transportText } from "../../../src/cli/output/transport-text.ts";
+import { transportText } from "../../../src/cli/output/text.ts";
 
 const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 const VIEW: TransportView = {

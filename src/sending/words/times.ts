@@ -1,9 +1,8 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { MAX_DUE_MS, MIN_DUE_MS } from "../../protocol/due.ts";
-import { MINUTE_MS } from "../../wire/durations.ts";
+import { MINUTE_MS, DAY_MS, HOUR_MS, SECOND_MS } from "../../wire/durations.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
-import { timeSpan } from "./time-span.ts";
 
 /**
  * Until when an answer is asked for, for `body.due`: an instant, or a span from now, which ends with
@@ -25,4 +24,18 @@ export function dueInstant(text: string, nowMs: number): string {
   if (spanMs === undefined) return new Date(dueMs).toISOString();
   const fullMinuteMs = (Math.floor(dueMs / MINUTE_MS) + 1) * MINUTE_MS;
   return new Date(Math.min(fullMinuteMs, nowMs + MAX_DUE_MS)).toISOString();
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: SECOND_MS,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
+};
+
+/** A span of time as people write it (`30m`, `4h`, `2d`), in ms; undefined when it is none. */
+export function timeSpan(text: string): number | undefined {
+  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  return amount === undefined || unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
