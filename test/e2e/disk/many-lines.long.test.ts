@@ -114,7 +114,7 @@ it(`${LINES} valid lines: each delivered once, byte for byte, with bounded memor
   await until("all is delivered", () => sizeOf(inbox) >= sizeOf(log));
   const tookSeconds = (Date.now() - beganMs) / 1_000;
   const peak = peakMib(first);
-  expect((await first.stop()).code).toBe(0);
+  expect(await first.stop()).toMatchObject({ code: 0, stderr: "" });
   expect(firstDifference(inbox, log)).toBeUndefined();
   expect(wire.privateLines("forge", "quarantine")).toEqual([]);
   expect(lastHead(wire.lines("forge_to_scribe.jsonl"))?.slice(0, 2)).toEqual([LINES, head?.id]);
@@ -132,7 +132,7 @@ it(`${LINES} valid lines: each delivered once, byte for byte, with bounded memor
     again.child.kill("SIGUSR1");
     await until("the next one is delivered", () => sizeOf(inbox) >= sizeOf(log));
     peaks.push(peakMib(again));
-    expect((await again.stop()).code).toBe(0);
+    expect(await again.stop()).toMatchObject({ code: 0, stderr: "" });
     expect(firstDifference(inbox, log)).toBeUndefined();
   }
   for (const held of peaks) if (held !== undefined) expect(held).toBeLessThan(MAX_MEMORY_MIB);
