@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { DeaddropError, EXIT_CODES } from "../../api/errors.ts";
 import { sanitiseLines } from "../../framing/sanitise.ts";
 import { setupHost, type SetupHost } from "../../setup/host.ts";
@@ -12,7 +11,7 @@ import { type Cli, type GlobalFlags } from "../context.ts";
 import { userName } from "../input/user-name.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { stepsText } from "../output/setup-text.ts";
-import { daemonNodeOptions } from "../program-path.ts";
+import { daemonNodeOptions, programPath } from "../program-path.ts";
 import {
   installService,
   runService,
@@ -133,7 +132,7 @@ export function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
 }
 
 function placeOf(cli: Cli, host: SetupHost, agent: AgentPaths): ServicePlace {
-  const packageDir = dirname(fileURLToPath(new URL("../../../../package.json", import.meta.url)));
+  const program = programPath();
   return {
     platform: process.platform,
     home: cli.env["HOME"] ?? homedir(),
@@ -144,8 +143,8 @@ function placeOf(cli: Cli, host: SetupHost, agent: AgentPaths): ServicePlace {
     path: cli.env["PATH"] ?? "/usr/bin:/bin",
     node: process.execPath,
     nodeOptions: daemonNodeOptions(),
-    program: `${packageDir}/bin/deaddrop.js`,
-    packageDir,
+    program,
+    packageDir: dirname(dirname(program)),
   };
 }
 
