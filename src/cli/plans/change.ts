@@ -8,7 +8,7 @@ import { newPlanId } from "../../plans/run/start-run.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { planAt, readAt, rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
+import { planAt, readAt, rows, stepIn, wrongUsage, type PlanFlags } from "./plan-place.ts";
 
 /** `deaddrop plan set <id> <status>`. Spec 7.3. */
 export function set(cli: Cli, flags: PlanFlags, id: string, status: string): void {
@@ -58,14 +58,8 @@ function newStep(flags: AmendFlags, description: string): NewStep {
   if (id === undefined || owner === undefined) {
     throw wrongUsage("a step needs an id and an owner", "give --id and --owner, or --fix <step>");
   }
-  return {
-    ...{ id, owner, description },
-    ...(dep === undefined ? {} : { deps: dep }),
-    ...(file === undefined ? {} : { files: file }),
-    ...(criterion === undefined ? {} : { criteria: criterion }),
-    ...(command === undefined ? {} : { commands: command }),
-    ...(parallel === undefined ? {} : { parallel }),
-  };
+  const lists = { deps: dep, files: file, criteria: criterion, commands: command };
+  return { id, owner, description, parallel, ...lists };
 }
 
 /** `deaddrop plan init <task>`: a plan to be written, and from now on the one in use. Spec 7.2. */
@@ -117,8 +111,7 @@ steps:
 export function rollback(cli: Cli, flags: PlanFlags, id: string): void {
   const { disk, file, document, places } = readAt(cli, flags.plan);
   const { plan } = document;
-  const step = stepNamed(plan, id);
-  if (step === undefined) throw wrongUsage(noStep(plan, id), "deaddrop plan status lists them");
+  const step = stepIn(plan, id);
   const back = rollBack(disk, places, cli.env, { plan, step, nowMs: cli.clock.nowMs() });
   for (const each of back.steps) {
     const { status } = stepNamed(plan, each) ?? step;

@@ -1,16 +1,17 @@
 import { basename } from "node:path";
 import { graphText, type GraphKind } from "../../plans/plan/graph.ts";
-import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
+import { unknownOwners } from "../../plans/plan/owners.ts";
 import { locate, type PlanDocument } from "../../plans/plan/parse-plan.ts";
 import { isError, problemText, type Problem } from "../../plans/plan/problem.ts";
 import { titleOf } from "../../plans/plan/plan.ts";
 import { openDeps, readySteps } from "../../plans/plan/schedule.ts";
 import { askedBefore, openQuestion } from "../../plans/run/ask-operator.ts";
-import { phasesOf, planPlaces, readRoles } from "../../plans/run/plan-folder.ts";
+import { phasesOf, planPlaces } from "../../plans/run/plan-folder.ts";
 import { readPlanFile } from "../../plans/run/plan-file.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { findWire, withClient, type Cli } from "../context.ts";
 import { emit, table } from "../output/output.ts";
-import { planAt, readAt, rows, type PlanFlags } from "./plan-place.ts";
+import { planAt, readAt, readOwners, rows, type PlanFlags } from "./plan-place.ts";
 
 /** `deaddrop plan status`: which phase is done and what is missing; each step. Spec 7.2. */
 export function status(cli: Cli, flags: PlanFlags, named: string | undefined): void {
@@ -83,11 +84,9 @@ async function ownerProblems(
   const isNamed = flags.wire !== undefined || (cli.env["DEADDROP_WIRE"] ?? "") !== "";
   if (!isNamed) return [];
   findWire(cli, flags);
-  const { disk } = planAt(cli, file);
-  const roles = readRoles(disk, planPlaces(file, document.plan.id ?? ""));
+  const places = planPlaces(file, document.plan.id ?? "");
   return withClient(cli, flags, async (client) => {
-    const { roster } = await client.view("whoami");
-    const owners: Owners = { runner: client.handle, roster, roles };
+    const owners = await readOwners({ disk: nodeDisk(), places }, client);
     return locate(document.source, unknownOwners(document.plan, owners));
   });
 }

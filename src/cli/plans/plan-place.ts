@@ -1,14 +1,24 @@
 import { resolve } from "node:path";
+import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { sanitiseLines } from "../../framing/sanitise.ts";
+import { noStep } from "../../plans/plan/changes.ts";
+import type { Owners } from "../../plans/plan/owners.ts";
 import type { PlanDocument } from "../../plans/plan/parse-plan.ts";
+import { stepNamed, type Plan, type Step } from "../../plans/plan/plan.ts";
 import { validPlan } from "../../plans/run/plan-file.ts";
-import { currentPlan, planPlaces, type PlanPlaces } from "../../plans/run/plan-folder.ts";
+import {
+  currentPlan,
+  planPlaces,
+  readRoles,
+  type PlanPlaces,
+} from "../../plans/run/plan-folder.ts";
 import { splitWords } from "../../plans/work/step-commands.ts";
 import type { Adapter } from "../../plans/work/work-step.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
+import { askYesNo } from "../input/confirm.ts";
 
 export interface PlanFlags extends GlobalFlags {
   plan?: string;
@@ -34,6 +44,37 @@ export function readAt(
   const at = planAt(cli, named);
   const document = validPlan(at.disk, at.file);
   return { ...at, document, places: planPlaces(at.file, document.plan.id ?? "") };
+}
+
+/** A step of a plan. Throws DeaddropError ("usage") when there is none. */
+export function stepIn(plan: Plan, id: string): Step {
+  const step = stepNamed(plan, id);
+  if (step === undefined) throw wrongUsage(noStep(plan, id), "deaddrop plan status lists them");
+  return step;
+}
+
+/** Who may do the steps of a plan; `client`: undefined without a wire. */
+export async function readOwners(
+  { disk, places }: { readonly disk: Disk; readonly places: PlanPlaces },
+  client: Client | undefined,
+): Promise<Owners> {
+  if (client === undefined) return { runner: undefined, roster: [], roles: new Map() };
+  const { roster } = await client.view("whoami");
+  return { runner: client.handle, roster, roles: readRoles(disk, places) };
+}
+
+/** Goes on when a person says yes, or has given --yes. Throws DeaddropError ("refused"). */
+export async function requireYes(
+  cli: Cli,
+  { yes }: { readonly yes?: boolean },
+  question: string,
+  words: { readonly denied: string; readonly unasked: string; readonly hint: string },
+): Promise<void> {
+  if (yes === true) return;
+  const answer = await askYesNo(cli, question);
+  if (answer === true) return;
+  const { denied, unasked, hint } = words;
+  throw new DeaddropError("refused", answer === false ? denied : unasked, { hint });
 }
 
 /** Several rows with words of others in them. */

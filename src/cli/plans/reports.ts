@@ -1,6 +1,4 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { noStep } from "../../plans/plan/changes.ts";
-import { stepNamed } from "../../plans/plan/plan.ts";
 import { unplannedFiles } from "../../plans/report/checks.ts";
 import { markdownReport } from "../../plans/report/final-report.ts";
 import {
@@ -16,7 +14,7 @@ import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { resolve } from "node:path";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { readAt, rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
+import { readAt, rows, stepIn, wrongUsage, type PlanFlags } from "./plan-place.ts";
 
 export interface AddFlags extends PlanFlags {
   outcome?: string;
@@ -36,8 +34,7 @@ const MAX_READ_REPORT_BYTES = 1_048_576;
 export function add(cli: Cli, flags: AddFlags, id: string): void {
   const { disk, document, places } = readAt(cli, flags.plan);
   const { plan } = document;
-  const step = stepNamed(plan, id);
-  if (step === undefined) throw wrongUsage(noStep(plan, id), "deaddrop plan status lists them");
+  const { attempt } = stepIn(plan, id);
   const read =
     flags.from === undefined ? readReport(fromFlags(cli, flags, id)) : fromFile(cli, flags.from);
   if (!read.ok) throw wrongUsage(`no report: ${read.detail}`, "deaddrop report add --help");
@@ -45,7 +42,6 @@ export function add(cli: Cli, flags: AddFlags, id: string): void {
   if (report.step_id !== id) {
     throw wrongUsage(`the report is about step ${report.step_id}`, `name that step, not ${id}`);
   }
-  const { attempt } = step;
   if (!keepReport(disk, places, { attempt, by: undefined, report })) {
     throw new DeaddropError("refused", `step ${id} has a report on attempt ${attempt} already`, {
       hint: `deaddrop plan set ${id} pending begins another attempt`,
@@ -68,12 +64,9 @@ function fromFlags(cli: Cli, flags: AddFlags, id: string): object {
     ...log.map((text) => ({ log: text })),
     ...screenshot.map((path) => ({ screenshot: path })),
   ];
-  return {
-    ...{ step_id: id, outcome, details },
-    ...(artifacts.length === 0 ? {} : { artifacts }),
-    ...(error === undefined ? {} : { error }),
-    timestamp: new Date(cli.clock.nowMs()).toISOString(),
-  };
+  const timestamp = new Date(cli.clock.nowMs()).toISOString();
+  const given = { artifacts: artifacts.length === 0 ? undefined : artifacts, error };
+  return { step_id: id, outcome, details, ...given, timestamp };
 }
 
 /** `name=value`; the last sign of equality counts, since names may have some. */

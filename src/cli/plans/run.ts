@@ -1,26 +1,26 @@
 import type { Client } from "../../api/client.ts";
-import { DeaddropError } from "../../api/errors.ts";
-import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
-import { titleOf } from "../../plans/plan/plan.ts";
+import { unknownOwners } from "../../plans/plan/owners.ts";
+import { titleOf, type Step } from "../../plans/plan/plan.ts";
 import { locate } from "../../plans/plan/parse-plan.ts";
 import type { FinalReport } from "../../plans/report/final-report.ts";
 import { askApproval } from "../../plans/run/ask-approval.ts";
-import { writeFinalReport, planPlaces, readRoles } from "../../plans/run/plan-folder.ts";
+import { writeFinalReport } from "../../plans/run/plan-folder.ts";
 import { gitCheckpoints } from "../../plans/run/git-steps.ts";
-import { holdPlan, type HeldPlan } from "../../plans/run/held-plan.ts";
+import { holdPlan } from "../../plans/run/held-plan.ts";
 import { broken } from "../../plans/run/plan-file.ts";
 import { runPlan, type RunEnd, type RunEvent, type RunOutside } from "../../plans/run/run-plan.ts";
 import { startRun } from "../../plans/run/start-run.ts";
 import { withClient, type Cli } from "../context.ts";
-import { askYesNo } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
 import {
   adapterOf,
-  stepTimeoutMs,
   readAt,
+  readOwners,
+  requireYes,
   rows,
-  wrongUsage,
+  stepTimeoutMs,
   untilStopped,
+  wrongUsage,
   type AdapterFlags,
   type PlanFlags,
 } from "./plan-place.ts";
@@ -55,8 +55,9 @@ async function runWith(
   named: string | undefined,
   client: Client | undefined,
 ): Promise<void> {
-  const { disk, file, document } = readAt(cli, named);
-  const owners = await ownersOf(cli, file, client);
+  const at = readAt(cli, named);
+  const { disk, file, document } = at;
+  const owners = await readOwners(at, client);
   const wrong = locate(document.source, unknownOwners(document.plan, owners));
   if (wrong.length > 0) throw broken(file, wrong);
   await consent(cli, flags, document.plan.steps);
@@ -85,53 +86,29 @@ async function runWith(
       return runPlan({ disk, places, held, client }, options, outside);
     });
     const final = writeFinalReport(disk, places, held.document.plan, cli.clock.nowMs());
-    finish(cli, flags, { end, final, held, folder: places.folder });
+    finish(cli, flags, end, final, places.folder);
   } finally {
     started.release();
   }
 }
 
-async function ownersOf(cli: Cli, file: string, client: Client | undefined): Promise<Owners> {
-  if (client === undefined) return { runner: undefined, roster: [], roles: new Map() };
-  const { disk, document } = readAt(cli, file);
-  const { roster } = await client.view("whoami");
-  const places = planPlaces(file, document.plan.id ?? "");
-  return { runner: client.handle, roster, roles: readRoles(disk, places) };
-}
-
 /** One line for each step, and a yes. Spec 7.5. */
-async function consent(
-  cli: Cli,
-  { yes }: RunFlags,
-  steps: readonly { readonly owner: string; readonly description: string }[],
-): Promise<void> {
-  if (yes === true) return;
-  const lines = steps.map((step) => `(${step.owner}: ${titleOf(step)})`);
-  cli.stderr.write(`${rows(lines)}\n`);
-  const answer = await askYesNo(cli, "Run this plan?");
-  if (answer === true) return;
-  throw new DeaddropError(
-    "refused",
-    answer === false
-      ? "not confirmed; nothing was begun"
-      : "a plan is run when a person has said so",
-    {
-      hint: "run it on a terminal and say yes, or give --yes",
-    },
-  );
+async function consent(cli: Cli, flags: RunFlags, steps: readonly Step[]): Promise<void> {
+  if (flags.yes !== true) {
+    const lines = steps.map((step) => `(${step.owner}: ${titleOf(step)})`);
+    cli.stderr.write(`${rows(lines)}\n`);
+  }
+  await requireYes(cli, flags, "Run this plan?", {
+    denied: "not confirmed; nothing was begun",
+    unasked: "a plan is run when a person has said so",
+    hint: "run it on a terminal and say yes, or give --yes",
+  });
 }
 
-interface Finished {
-  readonly end: RunEnd;
-  readonly final: FinalReport;
-  readonly held: HeldPlan;
-  readonly folder: string;
-}
-
-function finish(cli: Cli, flags: RunFlags, { end, final, held, folder }: Finished): void {
+function finish(cli: Cli, flags: RunFlags, end: RunEnd, final: FinalReport, folder: string): void {
   const { ok } = final;
   cli.exitCode = end === "complete" && ok ? 0 : 1;
-  const left = held.document.plan.steps.filter(({ status }) => status !== "complete");
+  const left = final.steps.filter(({ status }) => status !== "complete");
   const data = { event: "ended", outcome: end, ok, folder, left: left.map(({ id }) => id) };
   emit(cli, flags, data, () => {
     const failing = final.checks

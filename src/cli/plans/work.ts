@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { takeLock } from "../../storage/disk/lock.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import { DeaddropError } from "../../api/errors.ts";
 import { daemonPathsOf } from "../../client/daemon-paths.ts";
+import { takeRunLock } from "../../plans/run/start-run.ts";
 import { begunWork } from "../../plans/work/begun-work.ts";
 import { workPlans, type WorkEvent } from "../../plans/work/work-plans.ts";
 import { findHandle, findWire, placesOf, withClient, type Cli } from "../context.ts";
@@ -16,7 +15,6 @@ import {
   type PlanFlags,
 } from "./plan-place.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
-import type { DaemonPaths } from "../../storage/paths.ts";
 
 export interface WorkFlags extends PlanFlags, AdapterFlags {
   from?: string[];
@@ -37,9 +35,15 @@ export async function work(cli: Cli, flags: WorkFlags): Promise<void> {
     await withClient(cli, flags, async () => undefined);
     return;
   }
-  const lock = workLock(cli, paths, at.handle);
+  const disk = nodeDisk();
+  disk.makeFolder(paths.stateDir, PRIVATE_FOLDER);
+  // A second worker would take what the first one works at for interrupted.
+  const lock = takeRunLock(disk, join(paths.stateDir, "plan-work.lock"), cli.clock.nowMs(), {
+    text: `${at.handle} has a worker already:`,
+    hint: "one worker takes the steps of an agent; give it --max-parallel to work at several",
+  });
   try {
-    const begun = begunWork(nodeDisk(), join(paths.stateDir, "plan-work"));
+    const begun = begunWork(disk, join(paths.stateDir, "plan-work"));
     await withClient(cli, flags, (client) =>
       untilStopped((signal) => {
         const { nowMs, sleep } = cli.clock;
@@ -54,26 +58,6 @@ export async function work(cli: Cli, flags: WorkFlags): Promise<void> {
   } finally {
     lock.release();
   }
-}
-
-/** One worker for an agent: a second one would take what the first works at for interrupted. */
-function workLock(
-  cli: Cli,
-  paths: Pick<DaemonPaths, "stateDir">,
-  handle: string,
-): { release(): void } {
-  const disk = nodeDisk();
-  disk.makeFolder(paths.stateDir, PRIVATE_FOLDER);
-  const since = new Date(cli.clock.nowMs()).toISOString();
-  const note = { pid: process.pid, role: "command" as const, since };
-  const attempt = takeLock(disk, join(paths.stateDir, "plan-work.lock"), note, 0);
-  if (attempt.ok) return attempt.lock;
-  const { holder } = attempt;
-  const who =
-    holder === undefined ? "another process" : `process ${holder.pid}, since ${holder.since}`;
-  throw new DeaddropError("already_running", `${handle} has a worker already: ${who}`, {
-    hint: "one worker takes the steps of an agent; give it --max-parallel to work at several",
-  });
 }
 
 function textOf({ event, step, from, detail }: WorkEvent): string {

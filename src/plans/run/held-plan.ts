@@ -4,7 +4,13 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import type { Change } from "../plan/changes.ts";
 import { parsePlan, type PlanDocument } from "../plan/parse-plan.ts";
 import { problemText } from "../plan/problem.ts";
-import { changePlanFile, hashOfPlan, readPlanFile, validPlan } from "./plan-file.ts";
+import {
+  changePlanFile,
+  hashOfPlan,
+  readPlanFile,
+  validPlan,
+  type HashedPlan,
+} from "./plan-file.ts";
 
 /** The plan that is in force, beside a file that a person may change at any time. */
 export interface HeldPlan {
@@ -20,50 +26,39 @@ export interface HeldPlan {
   change(change: (document: PlanDocument) => Change): void;
 }
 
-type Looked =
-  | (PlanDocument & { readonly ok: true; readonly hash: string })
-  | { readonly ok: false; readonly hash: string; readonly text: string };
-
 /** Opens a plan. Throws DeaddropError when it is invalid already. `tell`: what is wrong with an edit. */
 export function holdPlan(disk: Disk, file: string, tell: (text: string) => void): HeldPlan {
-  let { hash, ...document }: PlanDocument & { readonly hash: string } = validPlan(disk, file);
-  /** Of a text that is no plan. */
+  let { hash, ...document } = validPlan(disk, file);
+  /** Names the edit that is no plan: it is told of once. */
   let broken: string | undefined;
 
-  function take(next: PlanDocument & { readonly hash: string }): void {
+  function take(next: HashedPlan): void {
     ({ hash, ...document } = next);
     broken = undefined;
   }
 
-  function look(): void {
-    const now = looked();
-    if (now === undefined) return;
-    if (now.ok) {
-      take(now);
-      return;
-    }
-    if (broken === now.hash) return;
-    broken = now.hash;
-    tell(`the plan was changed and is invalid; the old one stays in force:\n${now.text}`);
+  function refuse(edit: string, text: string): void {
+    if (broken === edit) return;
+    broken = edit;
+    tell(`the plan was changed and is invalid; the old one stays in force:\n${text}`);
   }
 
-  /** Undefined: nothing has changed since the last look. */
-  function looked(): Looked | undefined {
+  function look(): void {
     try {
-      if (hashOfPlan(disk, file) === (broken ?? hash)) return undefined;
+      if (hashOfPlan(disk, file) === (broken ?? hash)) return;
       const { read, hash: next } = readPlanFile(disk, file);
+      const { id } = document.plan;
       if (!read.ok) {
         const lines = read.problems.map((problem) => problemText(basename(file), problem));
-        return { ok: false, hash: next, text: lines.join("\n") };
-      }
-      const { id } = document.plan;
-      if (id === undefined || read.plan.id === id) return { ...read, hash: next };
-      const text = `${basename(file)}: plan_id has to stay ${id}: the requests on the wire are named by it`;
-      return { ok: false, hash: next, text };
+        refuse(next, lines.join("\n"));
+      } else if (id !== undefined && read.plan.id !== id) {
+        const why = `plan_id has to stay ${id}: the requests on the wire are named by it`;
+        refuse(next, `${basename(file)}: ${why}`);
+      } else take({ ...read, hash: next });
     } catch (error) {
       // It is gone, or too long to be read: an edit too.
       if (!(error instanceof DeaddropError)) throw error;
-      return { ok: false, hash: error.message, text: error.message };
+      refuse(error.message, error.message);
     }
   }
 

@@ -20,6 +20,9 @@ export interface ReadPlan {
   readonly hash: string;
 }
 
+/** A plan with the hash of its file. */
+export type HashedPlan = PlanDocument & { readonly hash: string };
+
 /** Reads a plan file; what is wrong with its content is a value. Throws when there is none. */
 export function readPlanFile(disk: Disk, file: string): ReadPlan {
   const { bytes } = bytesOf(disk, file);
@@ -32,7 +35,7 @@ export function hashOfPlan(disk: Disk, file: string): string {
 }
 
 /** The same, for those who can do nothing with a broken plan. Throws DeaddropError with the lines. */
-export function validPlan(disk: Disk, file: string): PlanDocument & { readonly hash: string } {
+export function validPlan(disk: Disk, file: string): HashedPlan {
   const { read, hash } = readPlanFile(disk, file);
   if (!read.ok) throw broken(file, read.problems);
   return { ...read, hash };
@@ -47,7 +50,7 @@ export function changePlanFile(
   disk: Disk,
   file: string,
   change: (document: PlanDocument) => Change,
-): PlanDocument & { readonly hash: string } {
+): HashedPlan {
   const lock = lockFolder(dirname(file), PLAN_LOCK_WAIT_MS);
   if (lock === undefined) {
     throw new DeaddropError("storage", `${file}: another command is changing it`, {
@@ -72,7 +75,7 @@ function changeOnce(
   disk: Disk,
   file: string,
   change: (document: PlanDocument) => Change,
-): (PlanDocument & { readonly hash: string }) | undefined {
+): HashedPlan | undefined {
   const before = validPlan(disk, file);
   const changed = change(before);
   if (!changed.ok) throw new DeaddropError("refused", `${changed.reason}; nothing was changed`);

@@ -34,7 +34,10 @@ export function startRun(
   const planId = known.plan.id ?? newPlanId(basename(file).replace(/\.[a-z]+$/iu, ""), nowMs);
   const places = planPlaces(file, planId);
   disk.makeFolder(places.folder, PLAN_FOLDER_MODE);
-  const lock = runLock(disk, places, nowMs);
+  const lock = takeRunLock(disk, join(places.folder, "run.lock"), nowMs, {
+    text: `${file} is run by`,
+    hint: "one coordinator at a time runs a plan: wait for it, or end it first; nothing is lost",
+  });
   try {
     const document = changePlanFile(disk, file, ({ plan }) => {
       const { id, coordinators } = plan;
@@ -52,16 +55,20 @@ export function startRun(
   }
 }
 
-function runLock(disk: Disk, { folder, file }: PlanPlaces, nowMs: number): HeldLock {
+/** A lock that one process at a time has. Throws DeaddropError with the holder while another one has it. */
+export function takeRunLock(
+  disk: Disk,
+  path: string,
+  nowMs: number,
+  taken: { readonly text: string; readonly hint: string },
+): HeldLock {
   const note = { pid: process.pid, role: "command" as const, since: new Date(nowMs).toISOString() };
-  const attempt = takeLock(disk, join(folder, "run.lock"), note, 0);
+  const attempt = takeLock(disk, path, note, 0);
   if (attempt.ok) return attempt.lock;
   const { holder } = attempt;
   const who =
     holder === undefined ? "another process" : `process ${holder.pid}, since ${holder.since}`;
-  throw new DeaddropError("already_running", `${file} is run by ${who}`, {
-    hint: "one coordinator at a time runs a plan: wait for it, or end it first; nothing is lost",
-  });
+  throw new DeaddropError("already_running", `${taken.text} ${who}`, { hint: taken.hint });
 }
 
 /** A name that no other plan on a wire has. */
