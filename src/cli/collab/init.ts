@@ -3,13 +3,12 @@ import { noteDocuments } from "../../collab/folder/document-history.ts";
 import { continueFrom, planInit, type InitWish } from "../../collab/folder/init-plan.ts";
 import { initRound } from "../../collab/folder/init-round.ts";
 import { readRound } from "../../collab/folder/read-round.ts";
-import { RoundRefused } from "../../collab/refused.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { inputLines } from "../input/input-lines.ts";
 import { emit, writeExact } from "../output/output.ts";
-import { refuse, schemaOf } from "./round-command.ts";
+import { orRefuse, schemaOf } from "./round-command.ts";
 
 export interface InitFlags extends GlobalFlags {
   folder?: string;
@@ -28,13 +27,8 @@ export interface InitFlags extends GlobalFlags {
 }
 
 /** `deaddrop collab init`: makes a round. Spec 6.3. */
-export async function init(cli: Cli, flags: InitFlags): Promise<void> {
-  try {
-    await make(cli, flags);
-  } catch (error) {
-    if (!(error instanceof RoundRefused)) throw error;
-    refuse(cli, flags, error.message);
-  }
+export function init(cli: Cli, flags: InitFlags): Promise<void> {
+  return orRefuse(cli, flags, () => make(cli, flags));
 }
 
 async function make(cli: Cli, flags: InitFlags): Promise<void> {

@@ -26,14 +26,23 @@ export interface RoundPlace {
   readonly schema: Schema | undefined;
 }
 
-/** Runs a command on a round; when it is refused, all reasons go to standard error in one line. */
-export async function onRound(
+/** Runs a command on a round. */
+export function onRound(
   cli: Cli,
   flags: RoundFlags,
   work: (place: RoundPlace) => Promise<void> | void,
 ): Promise<void> {
+  return orRefuse(cli, flags, () => work(placeOf(cli, flags)));
+}
+
+/** When a command is refused, all reasons go to standard error in one line. */
+export async function orRefuse(
+  cli: Cli,
+  flags: GlobalFlags,
+  work: () => Promise<void> | void,
+): Promise<void> {
   try {
-    await work(placeOf(cli, flags));
+    await work();
   } catch (error) {
     if (!(error instanceof RoundRefused)) throw error;
     refuse(cli, flags, error.message);
