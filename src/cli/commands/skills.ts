@@ -1,4 +1,4 @@
-import { BUMPS } from "../../skills/format/version.ts";
+import { BUMPS } from "../../skills/format/write-skill.ts";
 import { MODES } from "../../skills/mirror/manifest.ts";
 import { SKILL_TOOLS } from "../../skills/mirror/tools.ts";
 import { count, define } from "../command.ts";

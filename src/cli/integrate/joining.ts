@@ -22,7 +22,7 @@ import { CODING_TOOLS, integrationOf } from "../../agents/integrate/tools/all-to
 import { claimFolder, taken } from "../../setup/here/bind-folder.ts";
 import { projectOf } from "../../setup/here/project.ts";
 import { setupHost } from "../../setup/host.ts";
-import { libraryOwns } from "../../skills/library/library-owns.ts";
+import { libraryOwns } from "../../skills/library/read-library.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { programFolder, type AgentPaths } from "../../storage/paths.ts";
 import { boundAbove } from "../../storage/private/bound-folders.ts";

@@ -2,8 +2,12 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { splitWords } from "../../plans/work/step-commands.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import { benchTool, readTasks, type BenchTool } from "../../skills/bench/run-bench.ts";
-import type { ToolScore } from "../../skills/bench/score.ts";
+import {
+  benchTool,
+  readTasks,
+  type BenchTool,
+  type ToolScore,
+} from "../../skills/bench/run-bench.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { LIBRARY_FOLDER, readSkillFolder } from "../../skills/library/read-library.ts";
 import type { Cli } from "../context.ts";

@@ -6,9 +6,8 @@ import { bytesOf } from "../../skills/library/read-library.ts";
 import { libraryOf, underLock } from "../../skills/library/sync.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Cli } from "../context.ts";
-import { askYesNo } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
-import { rows, wrongUsage } from "../plans/plan-place.ts";
+import { requireYes, rows, wrongUsage } from "../plans/plan-place.ts";
 import { skillIn } from "./look.ts";
 import { errorRows, projectAt, type SkillFlags } from "./skills-place.ts";
 
@@ -31,7 +30,11 @@ export async function importSkill(cli: Cli, flags: ImportFlags, given: string): 
   );
   if (existsSync(target)) throw taken;
   cli.stderr.write(`${rows(grantRows(judged, skill))}\n`);
-  await consent(cli, flags);
+  await requireYes(cli, flags, "Take it in?", {
+    denied: "not confirmed; nothing was changed",
+    unasked: "a skill of others is taken in when a person has said so; nothing was changed",
+    hint: "read its SKILL.md, then say yes on a terminal, or give --yes",
+  });
   const path = resolve(cli.cwd, given);
   const source = path.endsWith(`/${SKILL_FILE}`) ? dirname(path) : path;
   underLock(library, () => {
@@ -66,15 +69,4 @@ function grantRows({ folder, problems }: JudgedSkill, skill: Skill): string[] {
     `has ${folder.files.size === 1 ? "1 file" : `${folder.files.size} files`}; its text is read by agents as instructions`,
     ...problems.map(({ level, text }) => `${level}: ${text}`),
   ];
-}
-
-async function consent(cli: Cli, { yes }: ImportFlags): Promise<void> {
-  if (yes === true) return;
-  const answer = await askYesNo(cli, "Take it in?");
-  if (answer === true) return;
-  const what =
-    answer === false ? "not confirmed" : "a skill of others is taken in when a person has said so";
-  throw new DeaddropError("refused", `${what}; nothing was changed`, {
-    hint: "read its SKILL.md, then say yes on a terminal, or give --yes",
-  });
 }

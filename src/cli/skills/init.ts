@@ -9,7 +9,7 @@ import { emit } from "../output/output.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
 import { schemaPath, shippedFolders } from "../program-path.ts";
 import { libraryPlace, projectAt, type SkillFlags } from "./skills-place.ts";
-import { mirrorRows, mirrorView, syncExitCode } from "./sync-view.ts";
+import { mirrorRows, mirrorView, syncExitCode } from "./sync.ts";
 
 export interface InitFlags extends SkillFlags {
   folder?: string;

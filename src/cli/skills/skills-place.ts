@@ -1,15 +1,13 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, accessSync, constants } from "node:fs";
+import { dirname, join, delimiter } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { isError, problemText } from "../../plans/plan/problem.ts";
-import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import { quote } from "../../wire/quote.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
-import { nameProblem } from "../../skills/format/skill-name.ts";
-import type { JudgedSkill, Skill } from "../../skills/format/skill.ts";
-import { programsHere } from "../../skills/library/programs-here.ts";
+import { nameProblem, type JudgedSkill, type Skill } from "../../skills/format/skill.ts";
 import { LIBRARY_FOLDER, readSkillFolder } from "../../skills/library/read-library.ts";
 import { libraryOf, type LibraryPlace } from "../../skills/library/sync.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { quote } from "../../wire/quote.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
 
@@ -63,4 +61,22 @@ export function problemRows({ folder, problems }: JudgedSkill): string[] {
 
 export function errorRows(judged: JudgedSkill): string[] {
   return problemRows({ ...judged, problems: judged.problems.filter(isError) });
+}
+
+/** The version of a program of PATH: undefined, there is none; "", it was not asked. Nothing is run. */
+function programsHere(env: NodeJS.ProcessEnv): (program: string) => string | undefined {
+  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  return (program) => {
+    if (program === "node") return process.versions.node;
+    return folders.some((folder) => isExecutable(join(folder, program))) ? "" : undefined;
+  };
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // whatever the reason is, it cannot be run from here
+  }
 }

@@ -1,20 +1,23 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { EXIT_CODES } from "../../api/errors.ts";
 import { listingProblem } from "../../skills/format/listing.ts";
-import type { MirrorMode } from "../../skills/mirror/manifest.ts";
-import { doubleReaders, mirrorOf, SKILL_TOOLS, type SkillTool } from "../../skills/mirror/tools.ts";
 import {
   libraryOf,
   mirrorsOf,
   syncSkills,
+  isEqual,
   type SyncReport,
   type SyncWish,
+  type MirrorReport,
 } from "../../skills/library/sync.ts";
+import type { MirrorMode } from "../../skills/mirror/manifest.ts";
+import type { Drift } from "../../skills/mirror/mirror.ts";
+import { doubleReaders, mirrorOf, SKILL_TOOLS, type SkillTool } from "../../skills/mirror/tools.ts";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { rows, wrongUsage } from "../plans/plan-place.ts";
+import { rows, untilStopped, wrongUsage } from "../plans/plan-place.ts";
 import { errorRows, libraryPlace, projectAt, type SkillFlags } from "./skills-place.ts";
-import { mirrorRows, mirrorView, syncExitCode } from "./sync-view.ts";
 
 export interface SyncFlags extends SkillFlags {
   tool?: SkillTool[];
@@ -44,7 +47,6 @@ export async function sync(cli: Cli, flags: SyncFlags): Promise<void> {
   syncOnce(cli, flags);
   if (flags.watch !== true) return;
   const { watchLibrary } = await import("../../skills/library/watch-library.ts");
-  const { untilStopped } = await import("../plans/plan-place.ts");
   const library = libraryOf(projectAt(cli.cwd));
   await untilStopped((signal) => watchLibrary(library, signal, () => syncOnce(cli, flags)));
   cli.exitCode = 0;
@@ -101,4 +103,60 @@ function warningsOf(
     ...[...unmet].map(([name, missing]) => `${name}: ${missing.join("; ")}`),
     ...(together === undefined ? [] : [together]),
   ];
+}
+
+/** A mirror that cannot be read or written is trouble of storage; one that differs is 1. */
+export function syncExitCode({ skills, mirrors }: SyncReport, isCheck: boolean): number {
+  if (mirrors.some(({ trouble }) => trouble !== undefined)) return EXIT_CODES.storage;
+  const isValid = skills.every(({ skill }) => skill !== undefined);
+  return isValid && mirrors.every((each) => isEqual(each, isCheck)) ? 0 : 1;
+}
+
+export function mirrorView(report: MirrorReport, isCheck: boolean) {
+  const { mirror, mode, drift, adopted, trouble } = report;
+  return {
+    ...{ mirror, mode, equal: isEqual(report, isCheck), trouble: trouble?.text ?? null },
+    drift: drift.map(({ skill, path, kind, isKept }) => ({ skill, path, kind, kept: isKept })),
+    adopted: adopted.map(({ skill, path, refused }) => ({ skill, path, refused: refused ?? null })),
+  };
+}
+
+const WORDS: Readonly<Record<Drift["kind"], string>> = {
+  missing: "missing",
+  outdated: "outdated",
+  edited: "edited in the mirror",
+  extra: "not in the library",
+  mode: "wrong mode",
+  link: "a link to something else",
+  broken_link: "a broken link",
+  form: "a copy where a link belongs, or the other way round",
+  foreign: "a skill of that name that deaddrop did not write",
+};
+
+export function mirrorRows(
+  report: MirrorReport,
+  { skills }: SyncReport,
+  isCheck: boolean,
+): string[] {
+  const { mirror, drift, adopted, trouble } = report;
+  const shown = drift.map(({ skill, path, kind, isKept }) => {
+    const what = `  ${path === null ? skill : `${skill}/${path}`}: ${WORDS[kind]}`;
+    if (isCheck || trouble !== undefined) return what;
+    return `${what}; ${isKept ? "kept" : "made equal"}`;
+  });
+  const homes = adopted.map(({ skill, path, refused }) => {
+    const outcome = refused === undefined ? "brought home" : `not brought home: ${refused}`;
+    return `  ${skill}/${path}: ${outcome}`;
+  });
+  const isKept = drift.some((each) => each.isKept);
+  const hint =
+    isKept && !isCheck ? ["  --adopt brings an edit home to the library, --force gives it up"] : [];
+  const usable = skills.filter(({ skill }) => skill !== undefined).length;
+  const summary =
+    trouble === undefined
+      ? isEqual(report, isCheck)
+        ? `equal, ${usable} skill${usable === 1 ? "" : "s"}`
+        : "differs"
+      : `not written: ${trouble.text}${trouble.hint === "" ? "" : ` (${trouble.hint})`}`;
+  return [`${mirror}: ${summary}`, ...homes, ...shown, ...hint];
 }

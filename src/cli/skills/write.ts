@@ -1,8 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { bumped, isVersion, type Bump } from "../../skills/format/version.ts";
+import {
+  bumped,
+  isVersion,
+  newSkillText,
+  withChange,
+  withVersion,
+  type Bump,
+} from "../../skills/format/write-skill.ts";
 import { SKILL_FILE } from "../../skills/format/skill.ts";
-import { newSkillText, withChange, withVersion } from "../../skills/format/write-skill.ts";
 import { libraryOf, underLock } from "../../skills/library/sync.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";

@@ -2,9 +2,8 @@ import { isError, type Problem } from "../../plans/plan/problem.ts";
 import { quote, UNSAFE } from "../../wire/quote.ts";
 import { readFrontMatter, type Field, type FrontMatter } from "./front-matter.ts";
 import { referenceProblems } from "./references.ts";
-import { nameProblem } from "./skill-name.ts";
-import type { JudgedSkill, Skill, SkillFolder } from "./skill.ts";
-import { isVersion } from "./version.ts";
+import { nameProblem, type JudgedSkill, type Skill, type SkillFolder } from "./skill.ts";
+import { isVersion } from "./write-skill.ts";
 
 const MAX_SKILL_DESCRIPTION = 1_024;
 const MAX_COMPATIBILITY = 500;

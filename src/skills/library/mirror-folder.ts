@@ -15,12 +15,12 @@ import {
 } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { nameProblem } from "../format/skill-name.ts";
+import { nameProblem } from "../format/skill.ts";
 import { calling, errnoOf } from "../../storage/disk/errno.ts";
 import { MANIFEST_FILE, manifestText, readManifest, type Manifest } from "../mirror/manifest.ts";
 import type { Mirror, MirrorAction, MirrorEntry, MirrorPlan, TreeEntry } from "../mirror/mirror.ts";
 import { bytesOf } from "./read-library.ts";
-import { readTree } from "./read-tree.ts";
+import { readTree, realPathOf } from "./read-tree.ts";
 
 const [PLAIN, EXECUTABLE, FOLDER] = [0o644, 0o755, 0o755];
 const TEMPORARY = ".deaddrop-tmp-";
@@ -104,13 +104,9 @@ function treeOf(folder: string): Map<string, TreeEntry> {
 }
 
 function leadsTo(link: string, home: string): "home" | "elsewhere" | "nowhere" {
-  try {
-    const real = realpathSync(link);
-    return existsSync(home) && real === realpathSync(home) ? "home" : "elsewhere";
-  } catch (error) {
-    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return "nowhere";
-    throw error;
-  }
+  const real = realPathOf(link);
+  if (real === undefined) return "nowhere";
+  return real === realPathOf(home) ? "home" : "elsewhere";
 }
 
 function manifestIn(folder: string): Manifest | undefined {
@@ -142,7 +138,7 @@ function act(place: MirrorPlace, action: MirrorAction): void {
   switch (action.do) {
     case "write": {
       const source = join(library, action.skill, action.path);
-      const isExecutable = (lstatOfFile(source) & 0o100) !== 0;
+      const isExecutable = (statSync(source).mode & 0o100) !== 0;
       const path = join(skill, action.path);
       makeFolders(dirname(path));
       put(folder, path, bytesOf(library, source), isExecutable);
@@ -162,10 +158,6 @@ function act(place: MirrorPlace, action: MirrorAction): void {
       symlinkSync(relative(realpathSync(folder), join(realpathSync(library), action.skill)), skill);
       break;
   }
-}
-
-function lstatOfFile(path: string): number {
-  return lstatSync(realpathSync(path)).mode;
 }
 
 /** One by one: Node's way to make them all says of a read-only disk that there is no such folder. */

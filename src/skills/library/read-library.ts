@@ -1,11 +1,11 @@
-import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { lstatSync, readdirSync, realpathSync, statSync, existsSync } from "node:fs";
+import { join, sep, basename, dirname } from "node:path";
+import { calling } from "../../storage/disk/errno.ts";
 import { quote, UNSAFE } from "../../wire/quote.ts";
-import { calling, errnoOf } from "../../storage/disk/errno.ts";
 import { judgeSkill } from "../format/judge-skill.ts";
 import { SKILL_FILE, type JudgedSkill, type SkillFile, type SkillFolder } from "../format/skill.ts";
 import type { LibraryFiles } from "../mirror/mirror.ts";
-import { digestOf, readSkillFile, readTree } from "./read-tree.ts";
+import { readSkillFile, readTree, realPathOf } from "./read-tree.ts";
 
 /** Where the library of a project is. Spec 7.1. */
 export const LIBRARY_FOLDER = "agent/skills";
@@ -83,20 +83,12 @@ export function bytesOf(boundary: string, path: string): Uint8Array {
 /** A file that a link leads to; undefined when that is outside of the boundary, or no file. */
 function fileBehind(boundary: string, path: string): SkillFile | undefined {
   const real = realWithin(boundary, path);
-  if (real === undefined || !statSync(real).isFile()) return undefined;
-  const file = readSkillFile(real);
-  if (file === undefined) return undefined;
-  return { sha256: digestOf(file.bytes), isExecutable: file.isExecutable };
+  return real === undefined || !statSync(real).isFile() ? undefined : readSkillFile(real);
 }
 
 function realWithin(boundary: string, path: string): string | undefined {
-  try {
-    const real = realpathSync(path);
-    return real.startsWith(`${realpathSync(boundary)}${sep}`) ? real : undefined;
-  } catch (error) {
-    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
-    throw error;
-  }
+  const real = realPathOf(path);
+  return real?.startsWith(`${realpathSync(boundary)}${sep}`) === true ? real : undefined;
 }
 
 /** What is mirrored: the skills that can be used. */
@@ -106,4 +98,15 @@ export function libraryFiles(skills: readonly JudgedSkill[]): LibraryFiles {
       .filter(({ skill }) => skill !== undefined)
       .map(({ folder }) => [folder.name, folder.files] as const),
   );
+}
+
+/**
+ * Whether a file, `…/skills/<name>/SKILL.md` of a project, is written by `skills sync`, since the library of
+ * that project has the skill. Nobody else writes or removes it then. Spec 7.1, 8.3.
+ */
+export function libraryOwns(project: string, path: string): boolean {
+  const skill = dirname(path);
+  if (basename(path) !== SKILL_FILE || basename(dirname(skill)) !== "skills") return false;
+  if (!path.startsWith(`${project}${sep}`)) return false;
+  return existsSync(join(project, LIBRARY_FOLDER, basename(skill), SKILL_FILE));
 }

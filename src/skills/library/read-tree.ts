@@ -6,11 +6,12 @@ import {
   openSync,
   readdirSync,
   readSync,
-  statSync,
+  realpathSync,
   type Dirent,
 } from "node:fs";
 import { join } from "node:path";
 import { calling, errnoOf } from "../../storage/disk/errno.ts";
+import type { SkillFile } from "../format/skill.ts";
 import type { TreeEntry } from "../mirror/mirror.ts";
 
 /** Of one skill; what has more is no skill but a data set. */
@@ -58,25 +59,25 @@ function walk(
 }
 
 function entryAt(path: string, dirent: Dirent): TreeEntry {
-  if (dirent.isSymbolicLink()) return { kind: "link", isBroken: !leadsSomewhere(path) };
+  if (dirent.isSymbolicLink()) return { kind: "link", isBroken: realPathOf(path) === undefined };
   if (!dirent.isFile()) return { kind: "other" };
   const file = readSkillFile(path);
   if (file === undefined) return { kind: "other" };
-  return { kind: "file", sha256: digestOf(file.bytes), isExecutable: file.isExecutable };
+  return { kind: "file", sha256: file.sha256, isExecutable: file.isExecutable };
 }
 
-function leadsSomewhere(path: string): boolean {
+/** Undefined: there is nothing, or a link that leads nowhere. */
+export function realPathOf(path: string): string | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+    return realpathSync(path);
   } catch (error) {
-    if (errnoOf(error) === "ELOOP") return false;
+    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
     throw error;
   }
 }
 
-export interface FileRead {
+export interface FileRead extends SkillFile {
   readonly bytes: Uint8Array;
-  readonly isExecutable: boolean;
 }
 
 /** A regular file, never through a link; undefined when it is something else, or too long. */
@@ -88,12 +89,10 @@ export function readSkillFile(path: string): FileRead | undefined {
     if (!stat.isFile() || stat.size > MAX_SKILL_FILE_BYTES) return undefined;
     const bytes = Buffer.alloc(stat.size);
     const length = calling(path, "reading", () => readSync(fd, bytes, 0, bytes.length, 0));
-    return { bytes: bytes.subarray(0, length), isExecutable: (stat.mode & 0o100) !== 0 };
+    const read = bytes.subarray(0, length);
+    const sha256 = createHash("sha256").update(read).digest("hex");
+    return { bytes: read, sha256, isExecutable: (stat.mode & 0o100) !== 0 };
   } finally {
     closeSync(fd);
   }
-}
-
-export function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

@@ -1,19 +1,21 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, dirname } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
+import { isError } from "../../plans/plan/problem.ts";
 import { realFile } from "../../setup/project-files.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { lockFolder } from "../../storage/disk/kernel-lock.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { unmet } from "../format/compatibility.ts";
-import type { JudgedSkill } from "../format/skill.ts";
+import { judgeSkill } from "../format/judge-skill.ts";
+import { SKILL_FILE, type JudgedSkill } from "../format/skill.ts";
 import type { MirrorMode } from "../mirror/manifest.ts";
 import type { Drift, LibraryFiles, Mirror, MirrorPlan } from "../mirror/mirror.ts";
 import { planMirror } from "../mirror/plan-mirror.ts";
 import { ALL_MIRRORS, USUAL_MIRRORS } from "../mirror/tools.ts";
-import { adoptEdits, type Adoption } from "./adopt.ts";
-import { mirrorPlace, readMirror, writeMirror } from "./mirror-folder.ts";
-import { LIBRARY_FOLDER, libraryFiles, readLibrary } from "./read-library.ts";
+import { mirrorPlace, readMirror, writeMirror, type MirrorPlace } from "./mirror-folder.ts";
+import { LIBRARY_FOLDER, libraryFiles, readLibrary, readSkillFolder } from "./read-library.ts";
+import { readSkillFile, type FileRead } from "./read-tree.ts";
 
 /** A project with a library. */
 export interface LibraryPlace {
@@ -91,17 +93,14 @@ export function libraryOf(project: string): string {
 
 function syncUnlocked(at: LibraryPlace, library: string, wish: SyncWish): SyncReport {
   const names = wish.mirrors ?? mirrorsOf(at.project, library);
-  const first = lookAt(at, library);
-  const adopted = new Map<string, Adoption[]>();
-  if (wish.adopt && !wish.check) {
-    for (const mirror of names) adopted.set(mirror, adoptIn(at, library, mirror, wish));
-  }
-  const isAdopted = [...adopted.values()].some((each) => each.length > 0);
-  const now = isAdopted ? lookAt(at, library) : first;
-  const mirrors = names.map((mirror) =>
-    syncMirror(at, { library, ...now }, mirror, wish, adopted.get(mirror) ?? []),
+  const adopted = names.map((mirror) =>
+    wish.adopt && !wish.check ? adoptIn(at, library, mirror, wish) : [],
   );
-  return { skills: now.skills, mirrors, unmet: now.unmet };
+  const look = lookAt(at, library);
+  const mirrors = names.map((mirror, index) =>
+    syncMirror(at, { library, ...look }, mirror, wish, adopted[index] ?? []),
+  );
+  return { skills: look.skills, mirrors, unmet: look.unmet };
 }
 
 interface Look {
@@ -162,13 +161,8 @@ function syncMirror(
   wish: SyncWish,
   adopted: readonly Adoption[],
 ): MirrorReport {
-  const nothing = {
-    mirror,
-    adopted,
-    mode: wish.mode ?? "copy",
-    drift: [],
-    trouble: undefined,
-  } as const;
+  const mode = wish.mode ?? "copy";
+  const nothing = { mirror, adopted, mode, drift: [], trouble: undefined };
   let plan: MirrorPlan | undefined;
   try {
     const place = mirrorPlace(at.project, look.library, mirror);
@@ -198,4 +192,65 @@ export function isEqual({ drift, trouble }: MirrorReport, isCheck: boolean): boo
   return (
     trouble === undefined && (isCheck ? drift.length === 0 : drift.every((each) => !each.isKept))
   );
+}
+
+/** What became of one file that was changed in a mirror. */
+export interface Adoption {
+  readonly skill: string;
+  readonly path: string;
+  /** Undefined: it is in the library now. */
+  readonly refused: string | undefined;
+}
+
+/**
+ * Brings home what was edited or added in a mirror. What the library has changed as well is left to people,
+ * and so is what would make a skill unusable. Spec 7.1.
+ */
+function adoptEdits(
+  disk: Disk,
+  place: MirrorPlace,
+  found: {
+    readonly library: LibraryFiles;
+    readonly mirror: Mirror;
+    readonly drift: readonly Drift[];
+  },
+): Adoption[] {
+  return found.drift
+    .filter(({ kind, isKept }) => isKept && (kind === "edited" || kind === "extra"))
+    .flatMap(({ skill, path }) => {
+      if (path === null) return [];
+      return [{ skill, path, refused: adoptFile(disk, place, found, { skill, path }) }];
+    });
+}
+
+function adoptFile(
+  disk: Disk,
+  { folder, library: home }: MirrorPlace,
+  { library, mirror }: { readonly library: LibraryFiles; readonly mirror: Mirror },
+  { skill, path }: { readonly skill: string; readonly path: string },
+): string | undefined {
+  const ours = library.get(skill);
+  if (ours === undefined) return "the library has no such skill";
+  const known = mirror.manifest?.skills.get(skill);
+  const base = known === undefined || known === "link" ? undefined : known.get(path);
+  if (ours.get(path)?.sha256 !== base)
+    return "the library has changed it, too: bring the two together";
+  const file = readSkillFile(join(folder, skill, path));
+  if (file === undefined) return "it is no file that can be read";
+  if (path === SKILL_FILE) {
+    const wrong = problemOf(home, skill, file);
+    if (wrong !== undefined) return `it would not be valid: ${wrong}`;
+  }
+  const target = join(home, skill, path);
+  disk.makeFolder(dirname(target), 0o755);
+  disk.replace(target, file.bytes, file.isExecutable ? 0o755 : 0o644);
+  return undefined;
+}
+
+/** What is wrong with a skill of the library if its text were this one. */
+function problemOf(library: string, skill: string, text: FileRead): string | undefined {
+  const now = readSkillFolder(library, skill);
+  const files = new Map([...now.files, [SKILL_FILE, text] as const]);
+  const markdown = new TextDecoder().decode(text.bytes);
+  return judgeSkill({ ...now, files, markdown }).problems.find(isError)?.text;
 }

@@ -1,4 +1,4 @@
-import { nameProblem } from "../format/skill-name.ts";
+import { nameProblem } from "../format/skill.ts";
 import { isRecord } from "../../wire/json/json-value.ts";
 
 export const MODES = ["copy", "symlink"] as const;

@@ -19,88 +19,90 @@ interface SkillPlan {
   readonly files: ReadonlyMap<string, string> | "link" | undefined;
 }
 
+type SkillFiles = ReadonlyMap<string, SkillFile>;
+type Tree = ReadonlyMap<string, TreeEntry>;
+
+/** One skill in a mirror. */
+interface Place {
+  readonly skill: string;
+  /** What the manifest says that we wrote. */
+  readonly known: ReadonlyMap<string, string> | "link" | undefined;
+  readonly wish: MirrorWish;
+}
+
 /**
  * How a mirror differs from the library, and what makes it equal. Nothing that somebody else has written is
  * given up unless `force`; what is no skill of ours is not looked at. Spec 7.1.
  */
 export function planMirror(library: LibraryFiles, mirror: Mirror, wish: MirrorWish): MirrorPlan {
-  const known = mirror.manifest?.skills ?? new Map<string, never>();
+  const known: Manifest["skills"] = mirror.manifest?.skills ?? new Map<string, never>();
   const plans = new Map<string, SkillPlan>();
   for (const [skill, files] of library) {
     const at: Place = { skill, known: known.get(skill), wish };
     const entry = mirror.entries.get(skill);
-    if (isLinkToEqual(files, entry)) {
-      plans.set(skill, { drift: [], actions: [], files: undefined });
-    } else {
-      plans.set(skill, wish.mode === "copy" ? copied(at, files, entry) : linked(at, files, entry));
-    }
+    if (isLinkToEqual(files, entry)) continue;
+    plans.set(
+      skill,
+      wish.mode === "copy" ? planCopy(at, files, entry) : planLink(at, files, entry),
+    );
   }
   for (const [skill, files] of known) {
     if (library.has(skill)) continue;
-    const at: Place = { skill, known: files, wish };
     const isKept = wish.keepsExtra || wish.held.has(skill);
-    plans.set(skill, isKept ? kept(at) : dropped(at, mirror.entries.get(skill)));
+    const at: Place = { skill, known: files, wish };
+    plans.set(
+      skill,
+      isKept ? { drift: [], actions: [], files } : planRemoval(at, mirror.entries.get(skill)),
+    );
   }
-  const skills = new Map<string, ReadonlyMap<string, string> | "link">();
-  for (const [skill, { files }] of plans) if (files !== undefined) skills.set(skill, files);
-  const manifest: Manifest = { mode: wish.mode, skills };
+  const skills = [...plans].flatMap(([skill, { files }]) =>
+    files === undefined ? [] : [[skill, files] as const],
+  );
   const all = [...plans.values()];
   return {
     drift: all.flatMap(({ drift }) => drift),
     actions: all.flatMap(({ actions }) => actions),
-    manifest,
+    manifest: { mode: wish.mode, skills: new Map(skills) },
   };
 }
 
-interface Place {
-  readonly skill: string;
-  readonly known: ReadonlyMap<string, string> | "link" | undefined;
-  readonly wish: MirrorWish;
+/** A skill that differs as a whole: these actions make it equal, unless somebody's work would be lost. */
+function settle(
+  difference: Drift,
+  actions: readonly MirrorAction[],
+  files: SkillPlan["files"],
+  keptFiles?: SkillPlan["files"],
+): SkillPlan {
+  return difference.isKept
+    ? { drift: [difference], actions: [], files: keptFiles }
+    : { drift: [difference], actions, files };
 }
 
-function kept({ known }: Place): SkillPlan {
-  return { drift: [], actions: [], files: known };
-}
-
-function copied(at: Place, files: ReadonlyMap<string, SkillFile>, entry?: MirrorEntry): SkillPlan {
-  const { skill, wish } = at;
+function planCopy(at: Place, files: SkillFiles, entry?: MirrorEntry): SkillPlan {
+  const { skill, known, wish } = at;
   const writes = [...files.keys()].map((path) => ({ do: "write" as const, skill, path }));
+  const anew: MirrorAction[] = [{ do: "clear", skill }, ...writes];
   const shas = new Map([...files].map(([path, { sha256 }]) => [path, sha256]));
-  if (entry === undefined) {
-    return { drift: [drift(skill, null, "missing")], actions: writes, files: shas };
-  }
+  if (entry === undefined) return settle(drift(skill, null, "missing"), writes, shas);
   if (entry.kind !== "folder") {
-    const isOurs = entry.kind === "link" && (entry.leads !== "elsewhere" || at.known === "link");
-    const found = drift(skill, null, kindOf(entry), !(isOurs || wish.force));
-    if (found.isKept) return { drift: [found], actions: [], files: undefined };
-    return { drift: [found], actions: [{ do: "clear", skill }, ...writes], files: shas };
+    const isOurs = entry.kind === "link" && (entry.leads !== "elsewhere" || known === "link");
+    return settle(drift(skill, null, kindOf(entry), !(isOurs || wish.force)), anew, shas);
   }
-  const { tree } = entry;
-  if (!wish.sharesFolders && isForeign(at, files, tree)) {
-    const found = drift(skill, null, "foreign", !wish.force);
-    if (found.isKept) return { drift: [found], actions: [], files: undefined };
-    return { drift: [found], actions: [{ do: "clear", skill }, ...writes], files: shas };
-  }
-  return folderPlan(at, files, tree);
+  // We did not write it, and it is not what a sync that was cut short leaves behind.
+  const isForeign =
+    known === undefined && [...entry.tree].some(([path, each]) => !isSame(each, files.get(path)));
+  return isForeign && !wish.sharesFolders
+    ? settle(drift(skill, null, "foreign", !wish.force), anew, shas)
+    : planFolder(at, files, entry.tree);
 }
 
-function kindOf(entry: MirrorEntry): "form" | "link" | "broken_link" | "foreign" {
+function kindOf(entry: MirrorEntry): Drift["kind"] {
   if (entry.kind !== "link") return "foreign";
-  return { home: "form", elsewhere: "link", nowhere: "broken_link" }[entry.leads] as
-    "form" | "link" | "broken_link";
-}
-
-/** We did not write it, and it is not what a sync that was cut short leaves behind. */
-function isForeign(
-  { known }: Place,
-  files: ReadonlyMap<string, SkillFile>,
-  tree: ReadonlyMap<string, TreeEntry>,
-): boolean {
-  return known === undefined && [...tree].some(([path, each]) => !isSame(each, files.get(path)));
+  return ({ home: "form", elsewhere: "link", nowhere: "broken_link" } as const)[entry.leads];
 }
 
 /** Somebody's link to a folder of the project that holds what the library holds. */
-function isLinkToEqual(files: ReadonlyMap<string, SkillFile>, entry?: MirrorEntry): boolean {
+function isLinkToEqual(files: SkillFiles, entry?: MirrorEntry): boolean {
   if (entry?.kind !== "link" || entry.tree?.size !== files.size) return false;
   return [...entry.tree].every(([path, each]) => isSame(each, files.get(path)));
 }
@@ -109,11 +111,7 @@ function isSame(entry: TreeEntry, file: SkillFile | undefined): boolean {
   return entry.kind === "file" && entry.sha256 === file?.sha256;
 }
 
-function folderPlan(
-  at: Place,
-  files: ReadonlyMap<string, SkillFile>,
-  tree: ReadonlyMap<string, TreeEntry>,
-): SkillPlan {
+function planFolder(at: Place, files: SkillFiles, tree: Tree): SkillPlan {
   const known = knownFiles(at);
   const found: Drift[] = [];
   const actions: MirrorAction[] = [];
@@ -121,12 +119,14 @@ function folderPlan(
   const { skill, wish } = at;
   const obstructed = new Set<string>();
   for (const [path, file] of files) {
-    const above = linkAbove(path, tree);
+    const above = obstacleAbove(path, tree);
     if (above === undefined) {
-      const one = filePlan(at, path, file, tree.get(path));
-      found.push(...one.drift);
-      actions.push(...one.actions);
-      const sha256 = one.isKept ? known.get(path) : file.sha256;
+      const one = planFile(at, path, file, tree.get(path));
+      if (one !== undefined) {
+        found.push(one.drift);
+        if (!one.drift.isKept) actions.push(one.action);
+      }
+      const sha256 = one?.drift.isKept === true ? known.get(path) : file.sha256;
       if (sha256 !== undefined) next.set(path, sha256);
       continue;
     }
@@ -143,76 +143,62 @@ function folderPlan(
   }
   for (const [path, entry] of tree) {
     if (files.has(path) || obstructed.has(path) || wish.keepsExtra) continue;
-    const isOurs = entry.kind === "file" && entry.sha256 === known.get(path);
+    const written = known.get(path);
+    const isOurs = entry.kind === "file" && entry.sha256 === written;
     const isKept = !(isOurs || wish.force || isBroken(entry));
     found.push(drift(skill, path, isBroken(entry) ? "broken_link" : "extra", isKept));
     if (!isKept) actions.push({ do: "remove", skill, path });
-    else if (known.has(path)) next.set(path, known.get(path) ?? "");
+    else if (written !== undefined) next.set(path, written);
   }
   return { drift: found, actions, files: next };
 }
 
-function filePlan(
+/** Undefined: it is equal. */
+function planFile(
   at: Place,
   path: string,
   file: SkillFile,
   entry: TreeEntry | undefined,
-): { readonly drift: Drift[]; readonly actions: MirrorAction[]; readonly isKept: boolean } {
+): { readonly drift: Drift; readonly action: MirrorAction } | undefined {
   const { skill, wish } = at;
   const write = { do: "write" as const, skill, path };
-  if (entry === undefined) {
-    return { drift: [drift(skill, path, "missing")], actions: [write], isKept: false };
+  if (entry === undefined) return { drift: drift(skill, path, "missing"), action: write };
+  if (entry.kind === "file" && entry.sha256 === file.sha256) {
+    if (entry.isExecutable === file.isExecutable) return undefined;
+    const action = { do: "mode" as const, skill, path, to: file.isExecutable };
+    return { drift: drift(skill, path, "mode"), action };
   }
-  if (isSame(entry, file)) {
-    const isRight = entry.kind === "file" && entry.isExecutable === file.isExecutable;
-    if (isRight) return { drift: [], actions: [], isKept: false };
-    const set = { do: "mode" as const, skill, path, to: file.isExecutable };
-    return { drift: [drift(skill, path, "mode")], actions: [set], isKept: false };
+  if (entry.kind === "link") {
+    const difference = entry.isBroken
+      ? drift(skill, path, "broken_link")
+      : drift(skill, path, "link", !wish.force);
+    return { drift: difference, action: write };
   }
-  const kind =
-    entry.kind === "link"
-      ? entry.isBroken
-        ? "broken_link"
-        : "link"
-      : entry.kind === "file" && entry.sha256 === knownFiles(at).get(path)
-        ? "outdated"
-        : "edited";
-  const isKept = !(kind === "outdated" || kind === "broken_link" || wish.force);
-  return { drift: [drift(skill, path, kind, isKept)], actions: isKept ? [] : [write], isKept };
+  const isOurs = entry.kind === "file" && entry.sha256 === knownFiles(at).get(path);
+  const difference = isOurs
+    ? drift(skill, path, "outdated")
+    : drift(skill, path, "edited", !wish.force);
+  return { drift: difference, action: write };
 }
 
 /** A skill as one link to the library. */
-function linked(at: Place, files: ReadonlyMap<string, SkillFile>, entry?: MirrorEntry): SkillPlan {
-  const { skill, wish } = at;
-  if (entry === undefined) {
-    const found = [drift(skill, null, "missing")];
-    return { drift: found, actions: [{ do: "link", skill }], files: "link" };
-  }
+function planLink(at: Place, files: SkillFiles, entry?: MirrorEntry): SkillPlan {
+  const { skill, known, wish } = at;
+  const link = { do: "link" as const, skill };
+  if (entry === undefined) return settle(drift(skill, null, "missing"), [link], "link");
   if (entry.kind === "link" && entry.leads === "home") {
     return { drift: [], actions: [], files: "link" };
   }
-  const isLost = entry.kind !== "link" || (entry.leads === "elsewhere" && at.known !== "link");
-  const found =
+  const isLost = entry.kind !== "link" || (entry.leads === "elsewhere" && known !== "link");
+  const difference =
     entry.kind === "folder"
       ? copyDrift(at, files, entry.tree)
       : drift(skill, null, kindOf(entry), isLost && !wish.force);
-  if (found.isKept) return { drift: [found], actions: [], files: at.known };
-  return {
-    drift: [found],
-    actions: [
-      { do: "clear", skill },
-      { do: "link", skill },
-    ],
-    files: "link",
-  };
+  return settle(difference, [{ do: "clear", skill }, link], "link", known);
 }
 
 /** A copy may go when nothing in it is anybody else's. */
-function copyDrift(
-  at: Place,
-  files: ReadonlyMap<string, SkillFile>,
-  tree: ReadonlyMap<string, TreeEntry>,
-): Drift {
+function copyDrift(at: Place, files: SkillFiles, tree: Tree): Drift {
   const { skill, wish } = at;
   const known = knownFiles(at);
   const edited = [...tree].find(
@@ -225,22 +211,21 @@ function copyDrift(
 }
 
 /** A skill that we wrote and the library no longer has. */
-function dropped(at: Place, entry: MirrorEntry | undefined): SkillPlan {
+function planRemoval(at: Place, entry: MirrorEntry | undefined): SkillPlan {
   const { skill, wish } = at;
   if (entry === undefined) return { drift: [], actions: [], files: undefined };
-  if (entry.kind === "folder") return folderPlan(at, new Map(), entry.tree);
+  if (entry.kind === "folder") return planFolder(at, new Map(), entry.tree);
   const isOurs = entry.kind === "link" && (at.known === "link" || entry.leads === "nowhere");
-  const found = drift(skill, null, "extra", !(isOurs || wish.force));
-  if (found.isKept) return { drift: [found], actions: [], files: undefined };
-  return { drift: [found], actions: [{ do: "clear", skill }], files: undefined };
+  const difference = drift(skill, null, "extra", !(isOurs || wish.force));
+  return settle(difference, [{ do: "clear", skill }], undefined);
 }
 
 function knownFiles({ known }: Place): ReadonlyMap<string, string> {
   return known === undefined || known === "link" ? new Map() : known;
 }
 
-/** What is no folder on the way to a file. */
-function linkAbove(path: string, tree: ReadonlyMap<string, TreeEntry>): string | undefined {
+/** The first ancestor of a path that is not a directory. */
+function obstacleAbove(path: string, tree: Tree): string | undefined {
   const parts = path.split("/");
   return parts
     .slice(0, -1)

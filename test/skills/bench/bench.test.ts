@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
-import type { ToolScore } from "../../../src/skills/bench/score.ts";
+import type { ToolScore } from "../../../src/skills/bench/run-bench.ts";
 import { judgeAnswer } from "../../../src/skills/bench/shape.ts";
 import { parseTask, type BenchTask } from "../../../src/skills/bench/task.ts";
 import { makeProject, skillText, type Project } from "../on-project.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { judgeSkill } from "../../../src/skills/format/judge-skill.ts";
-import { nameProblem } from "../../../src/skills/format/skill-name.ts";
+import { nameProblem } from "../../../src/skills/format/skill.ts";
 
 const file = { sha256: "0", isExecutable: false };
 

@@ -2,8 +2,12 @@ import { describe, expect, it, test } from "vitest";
 import { requirementsIn, unmet } from "../../../src/skills/format/compatibility.ts";
 import { judgeSkill } from "../../../src/skills/format/judge-skill.ts";
 import { listingProblem, xmlListing } from "../../../src/skills/format/listing.ts";
-import { bumped } from "../../../src/skills/format/version.ts";
-import { newSkillText, withChange, withVersion } from "../../../src/skills/format/write-skill.ts";
+import {
+  bumped,
+  newSkillText,
+  withChange,
+  withVersion,
+} from "../../../src/skills/format/write-skill.ts";
 
 describe("the list for a model", () => {
   it("is escaped: no text ends its element or begins another", () => {
