@@ -177,7 +177,7 @@ it("a parent symlink: no log is read or begun through it, it is told; put back, 
   expect(readFileSync(there).equals(sound)).toBe(true);
   appendFileSync(there, "not read\n");
   daemon.child.kill("SIGUSR1");
-  await says(daemon, "scribe cannot be read");
+  await says(daemon, "it is passed over: it is no folder");
   expect(wire.privateLines("forge", "quarantine")).toEqual([]);
   rmSync(outbox);
   renameSync(elsewhere, outbox);
