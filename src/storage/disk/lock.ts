@@ -1,3 +1,4 @@
+import { parseObject } from "../../wire/json/json.ts";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
@@ -89,15 +90,10 @@ export function lockHolder(disk: Disk, path: string): LockNote | undefined {
 }
 
 function readNote(file: DiskFile): LockNote | undefined {
-  const text = Buffer.from(file.read(MAX_NOTE_BYTES, 0)).toString("utf8");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined; // its holder is just writing it, or has left it torn
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { pid, role, since } = value as Partial<LockNote>;
+  // Its holder may be just writing it, or have left it torn.
+  const note = parseObject(file.read(MAX_NOTE_BYTES, 0));
+  if (!note.ok) return undefined;
+  const { pid, role, since } = note.value;
   if (typeof pid !== "number" || typeof since !== "string") return undefined;
   return { pid, role: role === "daemon" ? "daemon" : "command", since };
 }

@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { parseObject } from "../../wire/json/json.ts";
 import { readWhole, type Disk } from "../disk/disk.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
+import { NEWLINE } from "../disk/line-splitter.ts";
 
 /** What is kept of one incident: for people, and to be shown to others. */
 export interface Evidence {
@@ -61,14 +63,10 @@ function withinBound(texts: readonly string[]): string {
 }
 
 function matterOf(disk: Disk, path: string): string | undefined {
-  const bytes = readWhole(disk, path, 2 * MAX_EVIDENCE_BYTES);
-  const text = Buffer.from(bytes ?? []).toString("utf8");
-  try {
-    const head = JSON.parse(text.split("\n", 1)[0] ?? "") as { matter?: unknown } | null;
-    return typeof head?.matter === "string" ? head.matter : undefined;
-  } catch (error) {
-    // Somebody has edited it; then it is none of ours.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const bytes = readWhole(disk, path, 2 * MAX_EVIDENCE_BYTES) ?? new Uint8Array(0);
+  const end = bytes.indexOf(NEWLINE);
+  // One that somebody has edited is none of ours.
+  const head = parseObject(end === -1 ? bytes : bytes.subarray(0, end));
+  const matter = head.ok ? head.value["matter"] : undefined;
+  return typeof matter === "string" ? matter : undefined;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
+import { parseObject, type JsonObject } from "../../wire/json/json.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, type Places } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
@@ -32,7 +33,7 @@ export function boundAt(disk: Disk, places: Places, folder: string): BoundFolder
   const bytes = readWhole(disk, path, MAX_BINDING_BYTES);
   // An empty file is what a crash left of the binding.
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const note = parsed(path, Buffer.from(bytes).toString("utf8"));
+  const note = parseNote(path, bytes);
   // Two paths with one hash: not ours.
   return note.folder === folder ? note : undefined;
 }
@@ -74,16 +75,11 @@ function notePath(places: Places, folder: string): string {
   return join(notesFolder(places), `${name}.json`);
 }
 
-function parsed(path: string, text: string): BoundFolder {
-  let note: Partial<BoundFolder> | null = null;
-  try {
-    note = JSON.parse(text) as Partial<BoundFolder> | null;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  if (typeof note?.folder === "string" && typeof note.handle === "string") {
-    const { folder, handle } = note;
-    return note.told === true ? { folder, handle, told: true } : { folder, handle };
+function parseNote(path: string, bytes: Uint8Array): BoundFolder {
+  const note = parseObject(bytes);
+  const { folder, handle, told }: JsonObject = note.ok ? note.value : {};
+  if (typeof folder === "string" && typeof handle === "string") {
+    return told === true ? { folder, handle, told } : { folder, handle };
   }
   throw new StorageError("corrupt", path, "does not say which folder is bound to whom", {
     hint: `remove it, and bind the folder again: rm ${path}`,

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { parseObject } from "../../wire/json/json.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { isWireKey, programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
@@ -73,7 +74,10 @@ export function isRememberedWire(disk: Disk, places: Places, realWireDir: string
 function rememberedDir(disk: Disk, agentFolder: string): string | undefined {
   if (!isFolder(disk, agentFolder)) return undefined;
   const bytes = readWhole(disk, join(agentFolder, WIRE_NOTE));
-  return bytes === undefined ? undefined : wireDirOf(Buffer.from(bytes).toString("utf8"));
+  // It is written atomically; where a person has broken it, the computed key serves.
+  const note = bytes && parseObject(bytes);
+  const wireDir = note?.ok === true ? note.value["wire_dir"] : undefined;
+  return typeof wireDir === "string" ? wireDir : undefined;
 }
 
 /** A new wire was made where another one was: the old one's private folders stay, unattached. */
@@ -114,17 +118,6 @@ function isFolder(disk: Disk, path: string): boolean {
     if (error instanceof StorageError) return false;
     throw error;
   }
-}
-
-function wireDirOf(text: string): string | undefined {
-  let note: unknown;
-  try {
-    note = JSON.parse(text);
-  } catch {
-    return undefined; // it is written atomically; a person edited it, and the computed key serves
-  }
-  if (typeof note !== "object" || note === null || !("wire_dir" in note)) return undefined;
-  return typeof note.wire_dir === "string" ? note.wire_dir : undefined;
 }
 
 /** The agents of this user that are on that wire: they have private folders for it. */
