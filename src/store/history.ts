@@ -353,11 +353,14 @@ export class StoreHistory extends Rows implements History {
   }
 
   lastBeats(tip: ChainPlace, datedByMs: number): readonly LinkedLine[] {
-    const sql =
-      `select * from (${LINE.replace("type,", "type, sent,")} where a = ${AGENT} and lines.seq <= ? and branch is not null ` +
-      `and ${ON_PATH} order by lines.seq desc limit ${MOST_ROWS}) where type = 'heartbeat' and sent <= ? ` +
+    const newest =
+      `select n, seq, type, sent from lines where a = ${AGENT} and seq <= ? and branch is not null ` +
+      `and ${ON_PATH} order by seq desc limit ${MOST_ROWS}`;
+    const beats =
+      `select n from (${newest}) where type = 'heartbeat' and sent <= ? ` +
       `order by seq desc limit ${MOST_BEATS}`;
     const path = pathJson(findPath(this.database, tip));
+    const sql = `${LINE} where lines.n in (${beats}) order by lines.seq desc`;
     return this.database.all<LineRow>(sql, tip.author, tip.seq, path, datedByMs).map(linkedLine);
   }
 
