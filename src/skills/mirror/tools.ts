@@ -26,17 +26,11 @@ export function mirrorOf(tool: SkillTool): string {
   return READERS[tool][0];
 }
 
-/** A tool that finds each skill in several mirrors. */
-export interface DoubleReader {
-  readonly tool: SkillTool;
-  readonly mirrors: readonly string[];
-}
-
-/** Of these tools, those that would list a skill twice. Spec 7.1. */
+/** Of these tools, those that would list a skill twice, each with the mirrors where it finds it. Spec 7.1. */
 export function doubleReaders(
   tools: readonly SkillTool[],
   mirrors: readonly string[],
-): DoubleReader[] {
+): { readonly tool: SkillTool; readonly mirrors: readonly string[] }[] {
   return tools.flatMap((tool) => {
     const folders: readonly string[] = READERS[tool];
     const read = mirrors.filter((mirror) => folders.includes(mirror));
