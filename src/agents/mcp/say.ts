@@ -11,10 +11,7 @@ import type { Call, ToolAnswer } from "./tool.ts";
 export const REQUEST_KEY = { request_key: text() };
 const MAX_KEY_CHARACTERS = 128;
 
-const ADVICE = {
-  sent: "stored and on its way; do not send it again",
-  queued: "stored here, and goes out by itself: do not send it again",
-} as const;
+const ADVICE = "stored and on its way; do not send it again";
 
 /** Sends what is prepared, and answers the facts of it. */
 export async function say(
@@ -37,7 +34,7 @@ function factsOf(from: string, said: Said): object {
   return {
     ...{ outcome, from },
     messages: messages.map(({ event_id, to }) => ({ id: shortId(event_id), to })),
-    advice: ADVICE[outcome],
+    advice: ADVICE,
     repeated: said.repeated || undefined,
     parks: said.parks || undefined,
     paused: said.paused,

@@ -30,8 +30,8 @@ import { emit } from "../output/output.ts";
 /** All that cannot be made again of one agent on one wire, encrypted. Spec 8.6. */
 export const backup = define({
   about:
-    "Writes your keys, pins, settings and remembered heads on this wire to one file, encrypted " +
-    "with a passphrase (age format). The daemon may run meanwhile.",
+    "Writes the keys, pins, settings and store of one agent on this wire to one file, encrypted " +
+    "with a passphrase (age format). The daemon may keep running.",
   args: { "<file>": "where to write it; outside of the wire's folder" },
   options: { ...PASSPHRASE_OPTIONS, "--force": "overwrite a file that is there" },
   examples: ["deaddrop backup ~/forge.backup.age"],
@@ -81,8 +81,8 @@ type RestoreFlags = FlagsOf<typeof RESTORE_OPTIONS>;
 /** Puts a backup back, on the same or a new machine. Spec 2.1, 8.6. */
 export const restore = define({
   about:
-    "Puts back what `deaddrop backup` wrote: keys, pins, settings and remembered heads of one agent " +
-    "on one wire. Everything is checked before anything is written. The daemon must not run.",
+    "Puts back what `deaddrop backup` wrote: the keys, pins, settings and store of one agent " +
+    "on one wire. Everything is checked before anything is written. Stop the daemon first.",
   args: { "<file>": "the backup" },
   options: RESTORE_OPTIONS,
   examples: ["deaddrop restore ~/forge.backup.age --wire ./_coordination"],

@@ -25,7 +25,7 @@ export const send = define({
   about:
     "Sends a message. The body is the argument, a file, or what is piped in. " +
     "A first word that is an agent's handle, or all, is the recipient. " +
-    "Answers `sent`, or `queued`: stored here and going out by itself.",
+    "Answers `sent` once the message is stored; publishing it is retried until it succeeds.",
   args: {
     "[peer]": "whom it is for: a handle, or all (in a pair the peer)",
     ...MESSAGE_ARGUMENTS,

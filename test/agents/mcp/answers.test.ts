@@ -64,7 +64,6 @@ describe("a send that is stored", () => {
   });
 
   it.each([
-    [{ outcome: "queued" }, { advice: expect.stringContaining("do not send it again") as string }],
     [{ parks: true }, { parks: true }],
     [{ paused: ["scribe"] }, { paused: ["scribe"] }],
     [
