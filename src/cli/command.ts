@@ -16,6 +16,11 @@ interface Value {
   readonly isHidden?: true;
 }
 
+/** An option that may be given several times: a list of texts. */
+export function repeatable(about: string) {
+  return { about, repeatable: true } as const;
+}
+
 /** By spelling, in the order of the help: `--limit <n>`, `--unread`. A text alone says what it is about. */
 export type Options = Readonly<Record<`--${string}`, string | Value>>;
 /** By spelling, in their order: `<id>`, `[body]`, `<path...>`. */
@@ -91,10 +96,7 @@ const GLOBAL_OPTIONS: Options = {
     "the wire (else DEADDROP_WIRE, the nearest _coordination/ upward, your only wire)",
   "--as <handle>": "who you are (else DEADDROP_AS, `deaddrop as`, the only identity on the wire)",
   "--json": "print JSON",
-  "--peer <handle>": {
-    about: "a peer, on a wire without a roster (repeatable)",
-    repeatable: true,
-  },
+  "--peer <handle>": repeatable("a peer, on a wire without a roster (repeatable)"),
 };
 
 /** The parser of `deaddrop NAME`, which throws what is wrong and prints through `cli`. */

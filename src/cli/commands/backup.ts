@@ -22,7 +22,7 @@ import {
 } from "../../storage/private/backup-file.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
-import { type Cli, type GlobalFlags, requireWireHere } from "../context.ts";
+import { requireWireHere, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { PASSPHRASE_OPTIONS, readPassphrase } from "../input/passphrase.ts";
 import { emit } from "../output/output.ts";

@@ -4,7 +4,7 @@ import { when } from "../../framing/when.ts";
 import { isOver } from "../../protocol/claims/claim-shapes.ts";
 import { prepareClaim, prepareRelease } from "../../sending/claim.ts";
 import { withNote } from "../../sending/prepared.ts";
-import { define } from "../command.ts";
+import { define, repeatable } from "../command.ts";
 import { withClient } from "../context.ts";
 import { emitTable, type Cell, type Style } from "../output/output.ts";
 import { deliver, pathsGiven, WAIT_OPTIONS } from "../sending/deliver.ts";
@@ -21,7 +21,7 @@ export const claim = define({
     "--shared": "others may claim the same, shared too",
     "--for <span>": "how long it lasts: 30m, 4h; at most 24h (else 1h)",
     "--reason <text>": "why",
-    "--to <handle>": { about: "whom it binds (repeatable; else everybody)", repeatable: true },
+    "--to <handle>": repeatable("whom it binds (repeatable; else everybody)"),
     "--anyway": "also when another claim holds there",
     ...WAIT_OPTIONS,
   },

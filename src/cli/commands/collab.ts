@@ -3,7 +3,7 @@ import { init } from "../collab/init.ts";
 import { next, prompt, status, validate } from "../collab/look.ts";
 import { publish } from "../collab/publish.ts";
 import { USUAL_TIMEOUT_S, wait, watch } from "../collab/wait.ts";
-import { define } from "../command.ts";
+import { define, repeatable } from "../command.ts";
 
 const ROUND_OPTIONS = {
   "--folder <folder>": "the folder of the round",
@@ -28,24 +28,15 @@ export const collab = define({
       about: "make a round: schema 2 with a primary deliverable, else schema 1",
       options: {
         "--folder <folder>": "its folder, which must not exist",
-        "--participant <name>": {
-          about: "repeatable; the first one owns the proposal",
-          repeatable: true,
-        },
+        "--participant <name>": repeatable("repeatable; the first one owns the proposal"),
         "--objective <text>": "what the round is about",
-        "--completion <gate>": {
-          about: "what must hold at its end (repeatable)",
-          repeatable: true,
-        },
+        "--completion <gate>": repeatable("what must hold at its end (repeatable)"),
         "--schema <1|2>": "outright",
         "--resume": "a folder that is there already is fine, and stays as it is",
         "--continue <folder>": "take inputs and documents of a round that has ended",
         "--primary-deliverable-type <type>": "adr, design-spec, …, custom",
         "--primary-deliverable-file <file>": "its name, ending in .md",
-        "--primary-deliverable-check <check>": {
-          about: "what it must answer (repeatable)",
-          repeatable: true,
-        },
+        "--primary-deliverable-check <check>": repeatable("what it must answer (repeatable)"),
         "--deliverables-mode <internal|external>": "in the round's folder, or in the repository",
         "--deliverables-dir <folder>": "their folder, below it",
         "--repo-root <way>": "from the folder to the repository, for external ones",
@@ -99,7 +90,7 @@ export const collab = define({
       about: "propose the conclusion of a completed round as a decision, with its hash",
       options: {
         ...ROUND_OPTIONS,
-        "--required <handle>": { about: "whose ack it takes (repeatable)", repeatable: true },
+        "--required <handle>": repeatable("whose ack it takes (repeatable)"),
       },
       run: publish,
     }),

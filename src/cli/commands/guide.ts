@@ -18,7 +18,7 @@ import { inTurns } from "../../protocol/fair-share.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
-import { type Cli, type GlobalFlags, withClient } from "../context.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 
 /** What an agent has to know. It works without a wire, too. Spec 8.6. */

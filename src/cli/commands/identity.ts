@@ -5,7 +5,7 @@ import { claimFolder } from "../../setup/here/bind-folder.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { unbindFolder } from "../../storage/private/bound-folders.ts";
 import { define } from "../command.ts";
-import { placesOf, whoHere, localHandles, type Cli, withClient } from "../context.ts";
+import { localHandles, placesOf, whoHere, withClient, type Cli } from "../context.ts";
 import { emit, factsTable } from "../output/output.ts";
 
 /** Which identity the commands of this folder use. Spec 8.6. */

@@ -15,12 +15,12 @@ import { safeJson, sanitise } from "../../framing/sanitise.ts";
 import { when } from "../../framing/when.ts";
 import { parentOf } from "../../sending/naming/parent.ts";
 import { recipients } from "../../sending/naming/recipients.ts";
-import { define, type FlagsOf, type Options, count, seconds } from "../command.ts";
+import { count, define, seconds, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {
-  SHOWN_TO_PEOPLE,
-  FOLLOW_PAUSE_MS,
   emit,
+  FOLLOW_PAUSE_MS,
+  SHOWN_TO_PEOPLE,
   writeExact,
   type Paint,
 } from "../output/output.ts";

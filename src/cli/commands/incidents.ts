@@ -17,14 +17,14 @@ import {
 import { peersOf } from "../../sending/naming/recipients.ts";
 import { agentPaths } from "../../storage/paths.ts";
 import { define } from "../command.ts";
-import { type Cli, type GlobalFlags, withClient, placesOf } from "../context.ts";
+import { placesOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { BODY_OPTIONS, readBody } from "../input/body-input.ts";
 import { confirmOperator } from "../input/confirm.ts";
 import { wordArguments, wordsOf, WORD_OPTIONS } from "../input/words.ts";
 import {
-  FOLLOW_PAUSE_MS,
-  emitTable,
   emit,
+  emitTable,
+  FOLLOW_PAUSE_MS,
   table,
   type Cell,
   type Style,

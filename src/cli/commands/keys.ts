@@ -18,8 +18,8 @@ import { compareTiers } from "../../trust/tiers.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
-import { define, type FlagsOf, type Options } from "../command.ts";
-import { type Cli, withClient } from "../context.ts";
+import { define, repeatable, type FlagsOf, type Options } from "../command.ts";
+import { withClient, type Cli } from "../context.ts";
 import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { requirePeer } from "../trust/peer.ts";
@@ -49,10 +49,7 @@ export const keygen = define({
 
 const ROTATE_OPTIONS = {
   ...CONSENT_OPTIONS,
-  "--without <handle>": {
-    about: "start again, and do not ask this peer (repeatable)",
-    repeatable: true,
-  },
+  "--without <handle>": repeatable("start again, and do not ask this peer (repeatable)"),
   "--now": "the key may be in other hands: sign with another at once, and ask nobody",
 } as const satisfies Options;
 type RotateFlags = FlagsOf<typeof ROTATE_OPTIONS>;
@@ -88,10 +85,7 @@ export const reclaim = define({
     "--reason.",
   options: {
     ...CONSENT_OPTIONS,
-    "--from <file>": {
-      about: "a file that holds your lines; repeat it for others",
-      repeatable: true,
-    },
+    "--from <file>": repeatable("a file that holds your lines; repeat it for others"),
   },
   examples: [
     'deaddrop reclaim --yes --reason "the laptop is switched off"',

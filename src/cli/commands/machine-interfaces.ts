@@ -16,7 +16,7 @@ import { decodeKey, isAcceptableKey } from "../../wire/signature.ts";
 import { define } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { inputLines } from "../input/input-lines.ts";
-import { writeExact, emit } from "../output/output.ts";
+import { emit, writeExact } from "../output/output.ts";
 
 /** A fixed machine interface of spec 8.6. */
 export const verify = define({

@@ -9,7 +9,7 @@ import { presentSettings } from "../../setup/transport/set-up-transport.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
-import { type Cli, type GlobalFlags, withClient } from "../context.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { shellCommand } from "../output/setup-text.ts";

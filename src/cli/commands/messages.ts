@@ -7,7 +7,7 @@ import { define, type FlagsOf, type Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { readBody, readNeededBody, BODY_OPTIONS } from "../input/body-input.ts";
 import { addressedWords, wordArguments, wordsOf, WORD_OPTIONS } from "../input/words.ts";
-import { deliver, extrasOf, SEND_OPTIONS, DELIVERY_OPTIONS } from "../sending/deliver.ts";
+import { deliver, DELIVERY_OPTIONS, extrasOf, SEND_OPTIONS } from "../sending/deliver.ts";
 
 const MESSAGE_ARGUMENTS = wordArguments(
   'what it is about; the prefix "urgent:" raises its priority',

@@ -5,7 +5,7 @@ import { moment } from "../../framing/when.ts";
 import { setAllowUnchained } from "../../trust/pins.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
-import { type Cli, type GlobalFlags, withClient } from "../context.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, type ConsentFlags, confirmOperator } from "../input/confirm.ts";
 import { emit, factsTable, type Paint } from "../output/output.ts";
 import { lineNamed } from "../input/line-named.ts";

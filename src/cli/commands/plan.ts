@@ -1,6 +1,6 @@
 import { GRAPH_KINDS } from "../../plans/plan/graph.ts";
 import { OUTCOMES } from "../../plans/report/report.ts";
-import { count, define, seconds, type Options } from "../command.ts";
+import { count, define, repeatable, seconds, type Options } from "../command.ts";
 import { amend, init, rollback, set } from "../plans/change.ts";
 import { graph, next, status, validate } from "../plans/look.ts";
 import { add, final, validateReport } from "../plans/reports.ts";
@@ -71,13 +71,10 @@ export const plan = define({
         "--id <id>": "of the step",
         "--owner <owner>": "who does it",
         "--description <text>": "what is to be done",
-        "--dep <step>": { about: "a step that it waits for (repeatable)", repeatable: true },
-        "--file <file>": {
-          about: "a file or pattern that it changes (repeatable)",
-          repeatable: true,
-        },
-        "--criterion <text>": { about: "when it is done (repeatable)", repeatable: true },
-        "--command <text>": { about: "`Run: …` or `Read: …` (repeatable)", repeatable: true },
+        "--dep <step>": repeatable("a step that it waits for (repeatable)"),
+        "--file <file>": repeatable("a file or pattern that it changes (repeatable)"),
+        "--criterion <text>": repeatable("when it is done (repeatable)"),
+        "--command <text>": repeatable("`Run: …` or `Read: …` (repeatable)"),
         "--parallel": "it may share time with others that say so",
         "--fix <step>": "before that step, which is tried again after it",
       },
@@ -112,7 +109,7 @@ export const plan = define({
       about: "do the steps that peers send you, one after the other, and report on each",
       options: {
         ...ADAPTER_OPTIONS,
-        "--from <peer>": { about: "only steps of this peer (repeatable)", repeatable: true },
+        "--from <peer>": repeatable("only steps of this peer (repeatable)"),
         "--max-parallel <count>": { about: "steps at once (default 1)", parse: count },
         "--once": "end when there is nothing to do",
       },
@@ -136,16 +133,10 @@ export const report = define({
         "--outcome <outcome>": { about: "how it ended", choices: OUTCOMES },
         "--details <text>": "what was done",
         "--error <text>": "what went wrong; needed unless it is a success",
-        "--file <name=status>": {
-          about: "a file, and created, changed or removed (repeatable)",
-          repeatable: true,
-        },
-        "--test <name=result>": {
-          about: "a test, and passed or failed (repeatable)",
-          repeatable: true,
-        },
-        "--log <text>": { about: "words of a log, or its path (repeatable)", repeatable: true },
-        "--screenshot <path>": { about: "a picture (repeatable)", repeatable: true },
+        "--file <name=status>": repeatable("a file, and created, changed or removed (repeatable)"),
+        "--test <name=result>": repeatable("a test, and passed or failed (repeatable)"),
+        "--log <text>": repeatable("words of a log, or its path (repeatable)"),
+        "--screenshot <path>": repeatable("a picture (repeatable)"),
         "--from <file>": "all of it, as JSON",
         ...PLAN_OPTIONS,
       },

@@ -12,21 +12,18 @@ import { when } from "../../framing/when.ts";
 import { MESSAGE_ID } from "../../sending/naming/parent.ts";
 import { withNote } from "../../sending/prepared.ts";
 import { prepareCounter, prepareProposal, type Proposal } from "../../sending/proposal.ts";
-import { define, type FlagsOf, type Options } from "../command.ts";
+import { define, repeatable, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli } from "../context.ts";
 import { readBody } from "../input/body-input.ts";
 import { wordArguments, wordsOf, WORD_OPTIONS } from "../input/words.ts";
-import { withBelow, emit, table, type Cell, type Style, type Paint } from "../output/output.ts";
+import { emit, table, withBelow, type Cell, type Style, type Paint } from "../output/output.ts";
 import { decisionRows } from "../output/text.ts";
 import { ANYWAY, deliver, extrasOf, pathsGiven, SEND_OPTIONS } from "../sending/deliver.ts";
 
 const PROPOSAL_OPTIONS = {
-  "--required <handle>": {
-    about: "whose ack it takes (repeatable; in a pair the peer)",
-    repeatable: true,
-  },
-  "--domain <name>": { about: "a domain that it touches (repeatable)", repeatable: true },
-  "--path <pattern>": { about: "paths that it touches (repeatable)", repeatable: true },
+  "--required <handle>": repeatable("whose ack it takes (repeatable; in a pair the peer)"),
+  "--domain <name>": repeatable("a domain that it touches (repeatable)"),
+  "--path <pattern>": repeatable("paths that it touches (repeatable)"),
   "--decision <text>": "the words that are recorded (else the subject; never the body)",
   "--decision-id <id>": "a name for the decision (else a slug of the subject)",
   "--supersedes <id>": "the decision that it replaces: its id, its proposal's, or a unique prefix",

@@ -7,11 +7,11 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
-import { define, count } from "../command.ts";
+import { count, define } from "../command.ts";
 import { withClient, type Cli } from "../context.ts";
 import {
-  SHOWN_TO_PEOPLE,
   emit,
+  SHOWN_TO_PEOPLE,
   table,
   withBelow,
   type Cell,

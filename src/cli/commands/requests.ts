@@ -4,7 +4,7 @@ import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 import { prepareCancellation, prepareRequest } from "../../sending/request.ts";
 import { define } from "../command.ts";
-import { type Cli, withClient } from "../context.ts";
+import { withClient, type Cli } from "../context.ts";
 import { BODY_OPTIONS, readBody, readTextFile } from "../input/body-input.ts";
 import { emitTable, type Cell, type Style } from "../output/output.ts";
 import { deliver, DELIVERY_OPTIONS, extrasOf, WAIT_OPTIONS } from "../sending/deliver.ts";

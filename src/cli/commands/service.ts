@@ -7,7 +7,7 @@ import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { agentPaths, type AgentPaths } from "../../storage/paths.ts";
 import { agentPlace } from "../agent-place.ts";
 import { count, define, type FlagsOf, type Options, type CommandDefinition } from "../command.ts";
-import { type Cli, type GlobalFlags } from "../context.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
 import { userName } from "../input/user-name.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { stepsText } from "../output/setup-text.ts";

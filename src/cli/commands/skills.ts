@@ -1,7 +1,7 @@
 import { BUMPS } from "../../skills/format/write-skill.ts";
 import { MODES } from "../../skills/mirror/manifest.ts";
 import { SKILL_TOOLS } from "../../skills/mirror/tools.ts";
-import { count, define } from "../command.ts";
+import { count, define, repeatable } from "../command.ts";
 import { benchSkills } from "../skills/bench.ts";
 import { hooks } from "../skills/hooks.ts";
 import { importSkill } from "../skills/import.ts";
@@ -119,10 +119,9 @@ export const bench = define({
     skills: define({
       about: "give the tasks of agent/benchmarks to tools, and score the shape of their answers",
       options: {
-        "--exec <program>": {
-          about: "a tool, as name=program; none: recorded answers (repeatable)",
-          repeatable: true,
-        },
+        "--exec <program>": repeatable(
+          "a tool, as name=program; none: recorded answers (repeatable)",
+        ),
         "--runs <number>": { about: "of each task (default 3)", parse: count },
         "--timeout <seconds>": { about: "of each run (default 600)", parse: count },
         "--tasks <folder>": "other tasks",

@@ -18,16 +18,16 @@ import { define } from "../command.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {
   counted,
+  dueCell,
   growthText,
   obligationRow,
-  severityCell,
-  waitingText,
   presenceCell,
-  dueCell,
+  severityCell,
   transportText,
+  waitingText,
 } from "../output/text.ts";
 import { EXIT_WRONG, liveTroubles, troubleLine } from "../live/troubles.ts";
-import { emitTable, factsTable, emit, table, type Cell, type Paint } from "../output/output.ts";
+import { emit, emitTable, factsTable, table, type Cell, type Paint } from "../output/output.ts";
 import { daemonText } from "./identity.ts";
 
 /** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */

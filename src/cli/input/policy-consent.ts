@@ -4,23 +4,20 @@ import { acceptFlag, openQuestions } from "../../setup/wire/policy-to-pin.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import type { Weakness } from "../../trust/policy/weak-policy.ts";
 import { confirmOperator } from "./confirm.ts";
-import type { FlagsOf, Options } from "../command.ts";
+import { repeatable, type FlagsOf, type Options } from "../command.ts";
 import { isOnTerminal, type Cli } from "../context.ts";
 
 /** What the operator agrees to when a policy is pinned for the first time. Spec 1.1. */
 export const ACCEPT_OPTIONS = {
-  "--accept-unsigned <handle>": {
-    about: "agree that the wire's policy takes unsigned lines of this agent (repeatable)",
-    repeatable: true,
-  },
-  "--accept-limit <name>": {
-    about: "agree to a limit above the default, e.g. max_refs (repeatable)",
-    repeatable: true,
-  },
-  "--accept-domain <name>": {
-    about: "agree that this domain belongs to another agent (repeatable)",
-    repeatable: true,
-  },
+  "--accept-unsigned <handle>": repeatable(
+    "agree that the wire's policy takes unsigned lines of this agent (repeatable)",
+  ),
+  "--accept-limit <name>": repeatable(
+    "agree to a limit above the default, e.g. max_refs (repeatable)",
+  ),
+  "--accept-domain <name>": repeatable(
+    "agree that this domain belongs to another agent (repeatable)",
+  ),
 } as const satisfies Options;
 
 /**

@@ -6,7 +6,7 @@ import type { PeerReport, SetupReport } from "../../setup/report.ts";
 import type { StepReport } from "../../setup/steps.ts";
 import { shellWord } from "../../wire/quote.ts";
 import { decodeKey } from "../../wire/signature.ts";
-import type { FlagsOf, Options } from "../command.ts";
+import { repeatable, type FlagsOf, type Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { table, toBeCopied, type Paint, type Style } from "./output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -14,16 +14,12 @@ import { sanitise } from "../../framing/sanitise.ts";
 /** What `init` and `join` share. Spec 8.6. */
 export const PARTY_OPTIONS = {
   "--me <handle>": "who you are (also --my-handle, --as)",
-  "--peer <handle>": {
-    about: "who is on the other side (repeatable; also --peer-handle)",
-    repeatable: true,
-  },
+  "--peer <handle>": repeatable("who is on the other side (repeatable; also --peer-handle)"),
   "--my-handle <handle>": "the same as --me",
-  "--peer-handle <handle>": { about: "the same as --peer", repeatable: true },
-  "--peer-key <handle=key>": {
-    about: "a peer's public key, in base64 or its .pub.json, to pin at UNTRUSTED (repeatable)",
-    repeatable: true,
-  },
+  "--peer-handle <handle>": repeatable("the same as --peer"),
+  "--peer-key <handle=key>": repeatable(
+    "a peer's public key, in base64 or its .pub.json, to pin at UNTRUSTED (repeatable)",
+  ),
   "--track": "leave the folder to the project's commits",
   "--dry-run": "say what would be done, and do nothing",
 } as const satisfies Options;

@@ -12,7 +12,7 @@ import { type Prepared, type Extras, withNote } from "../../sending/prepared.ts"
 import { sendPrepared, type Said } from "../../sending/say-once.ts";
 import { namedPaths, refsNote, type NamedPaths } from "../../setup/guard/project-files.ts";
 import { projectFrom } from "../../setup/guard/project-paths.ts";
-import { type FlagsOf, type Options, seconds } from "../command.ts";
+import { repeatable, type FlagsOf, type Options, seconds } from "../command.ts";
 import { tellSigner, withClient, type Cli, type GlobalFlags, findWire } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
 
@@ -32,20 +32,14 @@ export const WAIT_OPTIONS = {
 
 /** Of a message whose recipients are fixed. */
 export const DELIVERY_OPTIONS = {
-  "--ref <path>": {
-    about: "a path or git:<sha> that it is about (repeatable)",
-    repeatable: true,
-  },
+  "--ref <path>": repeatable("a path or git:<sha> that it is about (repeatable)"),
   "--priority <level>": { about: "how much it matters", choices: ["low", "medium", "high"] },
   "--ack-required": "ask for an ack",
   ...WAIT_OPTIONS,
 } as const satisfies Options;
 
 export const SEND_OPTIONS = {
-  "--to <handle>": {
-    about: "a recipient, or all (repeatable; in a pair the peer)",
-    repeatable: true,
-  },
+  "--to <handle>": repeatable("a recipient, or all (repeatable; in a pair the peer)"),
   ...DELIVERY_OPTIONS,
 } as const satisfies Options;
 
