@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import type { Tool } from "../../api/tool-sessions.ts";
 import { daemonPathsOf } from "../../client/daemon-paths.ts";
-import { connectDaemon, type Connection } from "../../client/socket-client.ts";
 import { placesFrom, type DaemonPaths } from "../../storage/paths.ts";
 
 /** For whom a hook speaks; it is in the hook's own arguments, whatever the environment says. */
@@ -26,21 +25,9 @@ export interface HookProcess {
   complain(text: string): Promise<void>;
 }
 
-type Whose = Pick<HookIdentity, "wireDir" | "handle">;
-
 export function hookPaths(
-  { wireDir, handle }: Whose,
+  { wireDir, handle }: HookIdentity,
   env: NodeJS.ProcessEnv,
 ): DaemonPaths | undefined {
   return daemonPathsOf(placesFrom(env, env["HOME"] ?? homedir()), { wireDir, handle });
-}
-
-/** The agent's daemon; undefined when none runs. */
-export async function daemonOf(
-  whose: Whose,
-  env: NodeJS.ProcessEnv,
-  limitMs: number,
-): Promise<Connection | undefined> {
-  const paths = hookPaths(whose, env);
-  return paths === undefined ? undefined : await connectDaemon(paths, limitMs);
 }

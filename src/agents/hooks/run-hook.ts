@@ -1,18 +1,22 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { HookAnswer } from "../../api/tool-sessions.ts";
 import { folderGoneText, noDaemonText } from "../../framing/mail-text.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
+import type { DaemonPaths } from "../../storage/paths.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { hookCall } from "./hook-identity.ts";
 import { isInteractive } from "./interactive.ts";
 import { sessionOwner } from "./session-owner.ts";
 import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
-import { isUnanswered, noteUnanswered } from "./unanswered.ts";
 import { waitForWake } from "./wait-for-wake.ts";
 
 /** No tool may be kept waiting for longer. */
 export const HOOK_LIMIT_MS = 2_000;
+/** A daemon that kept a hook waiting until its limit is asked again only after this time. */
+const PAUSE_MS = MINUTE_MS;
 
 /**
  * One run of a tool's hook: reads the event, asks the daemon, prints what the tool takes. On any doubt
@@ -65,6 +69,24 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
     await daemon.call("named", { tool, session, marks: answered.marks });
   }
   daemon.close();
+}
+
+/** An empty file beside the daemon's socket: a hook has waited for that daemon in vain. Spec 8.3. */
+function markOf({ stateDir }: DaemonPaths): string {
+  return join(stateDir, "hook-unanswered");
+}
+
+function isUnanswered(paths: DaemonPaths, nowMs: number): boolean {
+  const since = statSync(markOf(paths), { throwIfNoEntry: false })?.mtimeMs;
+  return since !== undefined && Math.abs(nowMs - since) < PAUSE_MS;
+}
+
+function noteUnanswered(paths: DaemonPaths): void {
+  try {
+    writeFileSync(markOf(paths), "");
+  } catch {
+    // The disk is full or read-only: the next hook waits as well.
+  }
 }
 
 /** The wire or the session's own folder, where it was removed. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionProcess, WakeAnswer } from "../../api/tool-sessions.ts";
+import { connectDaemon } from "../../client/socket-client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { isAlive } from "../../daemon/sessions/session-process.ts";
-import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { isInteractive } from "./interactive.ts";
 import { sessionOwner } from "./session-owner.ts";
 import { readEvent } from "./tool-hooks.ts";
@@ -51,7 +52,8 @@ async function waiting(
   io: HookProcess,
 ): Promise<number> {
   for (let wasThere = false; ; wasThere = true) {
-    const daemon = await daemonOf(at, io.env, NO_LIMIT_MS);
+    const paths = hookPaths(at, io.env);
+    const daemon = paths && (await connectDaemon(paths, NO_LIMIT_MS));
     if (daemon === undefined) {
       if (!wasThere) return 0;
       await sleep(WAITER_LOOK_MS);
