@@ -64,9 +64,20 @@ export interface CodingTool {
   integration(at: Joining): Integration;
   /** Why it cannot be joined there. */
   refusal?(at: Joining): DeaddropError | undefined;
-  /** What is wrong with the files that were written for it. Nothing is written. */
-  troubles?(place: Place, paths: readonly string[]): readonly ToolTrouble[];
+  /** The names of its files with our hooks. */
+  readonly settings?: RegExp;
+  /** What is wrong with such a file that was written for it. Nothing is written. */
+  troubles?(place: Place, path: string): readonly ToolTrouble[];
 }
+
+/** Hooks of Claude Code, as tools after its example name them. */
+export const HOOK_EVENTS = [
+  "SessionStart",
+  "UserPromptSubmit",
+  "PostToolUse",
+  "Stop",
+  "SessionEnd",
+] as const;
 
 /** Names in the environment that say where keys and state are. A tool may keep them from what it starts. */
 export const PLACE_VARIABLES = ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] as const;

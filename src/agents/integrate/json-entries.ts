@@ -11,7 +11,7 @@ import {
 import { isDeepStrictEqual } from "node:util";
 import { boundElsewhere, unreadable, type FileEdit, type Owner } from "./file-edit.ts";
 import { oursAmong } from "./hook-entries.ts";
-import { isOfAnother } from "./integration.ts";
+import { commandOf, isOfAnother, type Joining } from "./integration.ts";
 
 /** A value of ours in a JSON file. */
 export interface JsonEntry {
@@ -28,6 +28,12 @@ export interface HookEntry {
   readonly hooks: readonly object[];
   /** What a group of ours has beside its hooks. */
   readonly group?: object;
+}
+
+/** Our MCP server among the servers of a tool. */
+export function serverEntry(at: Joining, servers = "mcpServers", more: object = {}): JsonEntry {
+  const [command, ...args] = commandOf(at, "mcp");
+  return { path: [servers, "deaddrop"], value: { command, args, ...more } };
 }
 
 /** Our part of a file. */
@@ -124,7 +130,10 @@ function without(text: string, at: JSONPath): string {
   return rest;
 }
 
-/** Ours are replaced where they are, among those of the person; else they get a group of their own. */
+/**
+ * A group that is ours alone keeps its place, since Codex keeps what was reviewed by places. What is of an older
+ * version among hooks of the person gets a group of its own in front of them.
+ */
 function withHooks(
   text: string,
   { event, hooks, group = {} }: HookEntry,
@@ -139,42 +148,23 @@ function withHooks(
   if (found.some(({ hook }) => isOfAnother(hook, of.owner))) {
     throw boundElsewhere(of.path, [of.owner.tool]);
   }
-  const [first] = found;
-  if (first === undefined) {
-    return changed(text, [...path, there?.length ?? 0], { ...group, hooks }, true);
-  }
-  const same = found.filter(({ group: each }) => each === first.group);
-  const others = found.filter(({ group: each }) => each !== first.group);
-  const at = [...path, first.group, "hooks"];
-  const kept = others.reduceRight(withoutHook(path), text);
-  return hooksAt(
-    kept,
-    at,
-    same.map(({ index }) => index),
+  const isThere = isDeepStrictEqual(
+    found.map(({ hook }) => hook),
     hooks,
   );
+  if (isThere) return text;
+  const at = [...path, found[0]?.group ?? there?.length ?? 0];
+  const inFirst = found.filter(({ group: each }) => each === found[0]?.group);
+  const isOurs = inFirst.length > 0 && inFirst.length === sizeOf(valueAt(text, [...at, "hooks"]));
+  const old = isOurs ? found.slice(inFirst.length) : found;
+  const rest = old.reduceRight(withoutHook(path), text);
+  return isOurs
+    ? changed(rest, [...at, "hooks"], hooks, false)
+    : changed(rest, at, { ...group, hooks }, true);
 }
 
-/** Our hooks in a list: in place of those at `indexes`, and behind the last of them. */
-function hooksAt(
-  text: string,
-  at: JSONPath,
-  indexes: readonly number[],
-  hooks: readonly object[],
-): string {
-  const replaced = hooks.slice(0, indexes.length).reduce<string>((now, hook, which) => {
-    const place = [...at, indexes[which] ?? 0];
-    return isDeepStrictEqual(valueAt(now, place), hook) ? now : changed(now, place, hook, false);
-  }, text);
-  const added = hooks
-    .slice(indexes.length)
-    .reduce<string>(
-      (now, hook, which) => changed(now, [...at, (indexes.at(-1) ?? 0) + 1 + which], hook, true),
-      replaced,
-    );
-  return indexes
-    .slice(hooks.length)
-    .reduceRight((now, index) => changed(now, [...at, index], undefined, false), added);
+function sizeOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }
 
 function withoutHooks(text: string, event: string, tool: string): string {

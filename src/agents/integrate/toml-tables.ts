@@ -51,19 +51,16 @@ function has(settings: unknown, table: readonly string[], values: Values): boole
 export function withoutTable(text: string, table: readonly string[]): string {
   const { tables, pairs } = partsOf(text);
   const own = tables.filter(({ resolvedKey }) => begins(resolvedKey, table));
-  const lines = pairs.filter(
-    ({ path, node }) => begins(path, table) && node.parent.type !== "TOMLInlineTable",
+  const others = pairs.filter(
+    ({ path, node }) => begins(path, table) && !own.some((each) => contains(each, node)),
   );
-  const inline = pairs.filter(
-    ({ path, node }) => begins(path, table) && node.parent.type === "TOMLInlineTable",
-  );
-  const inOwn = ({ node }: Pair): boolean => own.some((each) => contains(each, node));
   const cuts = [
     ...own.map(({ range }) => wholeLines(text, range)),
-    ...lines.filter((each) => !inOwn(each)).map(({ node }) => wholeLines(text, node.range)),
-    ...inline
-      .filter((each) => !inOwn(each) && begins(table, each.path))
-      .map(({ node }) => withComma(text, node)),
+    ...others.flatMap(({ path, node }) => {
+      if (node.parent.type !== "TOMLInlineTable") return [wholeLines(text, node.range)];
+      // What is below the table goes with it.
+      return path.length === table.length ? [withComma(text, node)] : [];
+    }),
   ];
   return cuts
     .toSorted(([a], [b]) => b - a)

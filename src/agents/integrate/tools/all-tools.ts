@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type {
   CodingTool,
   Integration,
@@ -36,10 +37,13 @@ export function integrationOf(at: Joining): Integration {
 
 /** What is wrong with the tools that an agent is joined in. Nothing is written. */
 export function toolTroubles(place: Place, { files }: Written): ToolTrouble[] {
-  return Object.entries(CODING_TOOLS).flatMap(([name, { troubles }]) => {
-    const paths = Object.entries(files).flatMap(([path, { users }]) =>
-      users.some((user) => user.startsWith(`${name} `)) ? [path] : [],
-    );
-    return troubles?.(place, paths) ?? [];
-  });
+  return Object.entries(CODING_TOOLS).flatMap(([name, { settings, troubles }]) =>
+    Object.entries(files)
+      .filter(
+        ([path, { users }]) =>
+          settings?.test(basename(path)) === true &&
+          users.some((user) => user.startsWith(`${name} `)),
+      )
+      .flatMap(([path]) => troubles?.(place, path) ?? []),
+  );
 }

@@ -1,9 +1,9 @@
-import { basename, dirname, join } from "node:path";
-import { jsonEdit, type HookEntry, type JsonEntry } from "../json-entries.ts";
+import { dirname, join } from "node:path";
+import { jsonEdit, serverEntry, type HookEntry, type JsonEntry } from "../json-entries.ts";
 import { hookTroubles } from "../hook-entries.ts";
 import {
-  commandOf,
   ownerOf,
+  HOOK_EVENTS,
   HOOK_SECONDS,
   hookLine,
   waiterLine,
@@ -19,7 +19,6 @@ import { skillEdit } from "../whole-file.ts";
 
 /** A waiter waits as long as it may; the tool takes no more than this as a timer. */
 const WAITER_SECONDS = 2_000_000;
-const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** Tools that change nothing. A test compares them with the table of tools. @internal */
 export const READING_TOOLS = ["whoami", "inbox", "read"];
 /** After these the session waits for its person: a waiter is armed. */
@@ -33,8 +32,6 @@ export const claude: CodingTool = {
     const folder = scope === "user" ? user.folder : join(project, ".claude");
     const settings = join(folder, scope === "local" ? "settings.local.json" : "settings.json");
     const servers = scope === "user" ? user.state : join(project, ".mcp.json");
-    const [command, ...args] = commandOf(at, "mcp");
-    const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
     const instructions = {
       user: join(folder, "CLAUDE.md"),
       project: join(project, "CLAUDE.md"),
@@ -44,7 +41,7 @@ export const claude: CodingTool = {
     const allowed = at.allowsReading ? rules() : [];
     return {
       edits: [
-        jsonEdit(servers, ownerOf(at), { entries: [server] }),
+        jsonEdit(servers, ownerOf(at), { entries: [serverEntry(at)] }),
         jsonEdit(settings, ownerOf(at), {
           entries: [...allowed, ...opened(at)],
           hooks: hooks(at),
@@ -61,10 +58,8 @@ export const claude: CodingTool = {
     };
   },
 
-  troubles(place, paths) {
-    const settings = paths.filter((path) => /^settings(?:\.local)?\.json$/u.test(basename(path)));
-    return settings.flatMap((path) => settingsTroubles(place, path));
-  },
+  settings: /^settings(?:\.local)?\.json$/u,
+  troubles: settingsTroubles,
 };
 
 /** The person's own files. CLAUDE_CONFIG_DIR moves all of them. */
@@ -84,7 +79,7 @@ function hooks(at: Joining): HookEntry[] {
     asyncRewake: true,
     timeout: WAITER_SECONDS,
   };
-  return EVENTS.map((event) => ({
+  return HOOK_EVENTS.map((event) => ({
     event,
     hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook],
   }));

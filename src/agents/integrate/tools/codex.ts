@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
 import { mainCheckoutOf } from "../../../setup/here/project.ts";
 import { jsonEdit } from "../json-entries.ts";
@@ -7,6 +7,7 @@ import { hooksIn, notApproved, shortTimeouts, type FoundHook } from "../hook-ent
 import {
   commandOf,
   ownerOf,
+  HOOK_EVENTS,
   HOOK_SECONDS,
   hookLine,
   PLACE_VARIABLES,
@@ -21,7 +22,6 @@ import { tomlServer } from "../toml-server.ts";
 import { field, toml } from "../tool-state.ts";
 import { skillEdit } from "../whole-file.ts";
 
-const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** Codex warns of more at the end of a session. */
 const SESSION_END_SECONDS = 3;
 /** What a server of Codex sees of the environment, beside HOME, LANG, PATH and TERM. */
@@ -43,7 +43,7 @@ export const codex: CodingTool = {
         tomlServer(join(folder, "config.toml"), ownerOf(at), server, at.openedSocket !== undefined),
         jsonEdit(join(folder, "hooks.json"), ownerOf(at), {
           entries: [],
-          hooks: EVENTS.map((event) => ({
+          hooks: HOOK_EVENTS.map((event) => ({
             event,
             hooks: [{ type: "command", command: line, timeout: secondsAt(event) }],
           })),
@@ -71,11 +71,8 @@ export const codex: CodingTool = {
     );
   },
 
-  troubles(place, paths) {
-    return paths
-      .filter((path) => basename(path) === "hooks.json")
-      .flatMap((path) => hooksTroubles(place, path));
-  },
+  settings: /^hooks\.json$/u,
+  troubles: hooksTroubles,
 };
 
 function userFolder({ home, env }: Pick<Joining, "home" | "env">): string {

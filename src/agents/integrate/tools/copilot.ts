@@ -1,21 +1,18 @@
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { hookTroubles } from "../hook-entries.ts";
 import {
-  commandOf,
   ownerOf,
+  HOOK_EVENTS,
   HOOK_SECONDS,
   hookLine,
   type CodingTool,
   type Place,
   type ToolTrouble,
 } from "../integration.ts";
-import { jsonEdit } from "../json-entries.ts";
+import { jsonEdit, serverEntry } from "../json-entries.ts";
 import { blockEdit } from "../text-block.ts";
 import { isTrusted, json, listOf } from "../tool-state.ts";
 import { skillEdit } from "../whole-file.ts";
-
-/** As Claude Code names them: with these names an event has the same fields as there. */
-const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 
 /** GitHub Copilot CLI, as of 1.0.102. It takes the servers of `.mcp.json`, as Claude Code does. */
 export const copilot: CodingTool = {
@@ -25,7 +22,6 @@ export const copilot: CodingTool = {
     const user = userFolder(at);
     const folder = isUser ? user : join(project, ".github", "copilot");
     const settings = scope === "local" ? "settings.local.json" : "settings.json";
-    const [command, ...args] = commandOf(at, "mcp");
     const hook = { type: "command", command: hookLine(at), timeout: HOOK_SECONDS };
     // Copilot adds this to each server of its own file when it changes one.
     const tools = isUser ? { tools: ["*"] } : {};
@@ -34,13 +30,11 @@ export const copilot: CodingTool = {
       edits: [
         jsonEdit(join(folder, settings), ownerOf(at), {
           entries: [],
-          hooks: EVENTS.map((event) => ({
-            event,
-            hooks: [hook],
-          })),
+          // With these names an event has the same fields as in Claude Code.
+          hooks: HOOK_EVENTS.map((event) => ({ event, hooks: [hook] })),
         }),
         jsonEdit(isUser ? join(user, "mcp-config.json") : join(project, ".mcp.json"), ownerOf(at), {
-          entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args, ...tools } }],
+          entries: [serverEntry(at, "mcpServers", tools)],
         }),
         skillEdit(at, skills),
         blockEdit(isUser ? join(user, "copilot-instructions.md") : join(project, "AGENTS.md")),
@@ -53,11 +47,8 @@ export const copilot: CodingTool = {
     };
   },
 
-  troubles(place, paths) {
-    return paths
-      .filter((path) => /^settings(?:\.local)?\.json$/u.test(basename(path)))
-      .flatMap((path) => settingsTroubles(place, path));
-  },
+  settings: /^settings(?:\.local)?\.json$/u,
+  troubles: settingsTroubles,
 };
 
 function userFolder({ home, env }: Pick<Place, "home" | "env">): string {

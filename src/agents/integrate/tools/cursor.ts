@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { jsonEdit } from "../json-entries.ts";
-import { commandOf, ownerOf, type CodingTool, type Joining } from "../integration.ts";
+import { jsonEdit, serverEntry } from "../json-entries.ts";
+import { ownerOf, type CodingTool, type Joining } from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
 import { settingsFile } from "./opencode.ts";
 
@@ -13,11 +13,9 @@ function documentedTool(
   return {
     integration(at) {
       const { settings, instructions } = find(at, at.scope === "user");
-      const [command, ...args] = commandOf(at, "mcp");
-      const server = { path: [servers, "deaddrop"], value: { command, args } };
       return {
         edits: [
-          jsonEdit(settings, ownerOf(at), { entries: [server] }),
+          jsonEdit(settings, ownerOf(at), { entries: [serverEntry(at, servers)] }),
           ...(instructions === undefined ? [] : [blockEdit(join(instructions, "AGENTS.md"))]),
         ],
         left: [

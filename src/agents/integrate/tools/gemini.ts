@@ -1,9 +1,9 @@
-import { basename, dirname, join } from "node:path";
-import { jsonEdit } from "../json-entries.ts";
+import { dirname, join } from "node:path";
+import { jsonEdit, serverEntry } from "../json-entries.ts";
 import { hookTroubles } from "../hook-entries.ts";
 import {
-  commandOf,
   ownerOf,
+  HOOK_EVENTS,
   HOOK_SECONDS,
   hookLine,
   type CodingTool,
@@ -51,7 +51,7 @@ export const gemini = kin({
 /** Qwen Code, as of 0.24.4. Its hooks are those of Claude Code. */
 export const qwen = kin({
   tool: "qwen",
-  events: ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"],
+  events: HOOK_EVENTS,
   unit: "seconds",
   folderOf: ({ home, env }) => env["QWEN_HOME"] || join(home, ".qwen"),
   skillsOf: (folder) => join(folder, "skills"),
@@ -72,12 +72,11 @@ function kin(own: Kin): CodingTool {
       const isUser = scope === "user";
       const folder = isUser ? own.folderOf(at) : join(project, `.${tool}`);
       const skills = isUser ? own.skillsOf(folder) : join(project, ".agents", "skills");
-      const [command = "", ...args] = commandOf(at, "mcp");
       const hook = { type: "command", name: "deaddrop", command: hookLine(at), timeout };
       return {
         edits: [
           jsonEdit(join(folder, "settings.json"), ownerOf(at), {
-            entries: [{ path: ["mcpServers", "deaddrop"], value: { command, args } }],
+            entries: [serverEntry(at)],
             hooks: own.events.map((event) => ({
               event,
               group: { matcher: "*" },
@@ -91,11 +90,8 @@ function kin(own: Kin): CodingTool {
       };
     },
 
-    troubles(place, paths) {
-      return paths
-        .filter((path) => basename(path) === "settings.json")
-        .flatMap((path) => settingsTroubles(own, place, path));
-    },
+    settings: /^settings\.json$/u,
+    troubles: (place, path) => settingsTroubles(own, place, path),
   };
 }
 
