@@ -42,11 +42,18 @@ import { pluginPath, programPath, skillPath } from "../program-path.ts";
 /** A tool in a place, as one agent is joined to it. */
 export interface ToolJoining extends ToolRemoval {
   readonly paths: AgentPaths;
+  /** What would be done; nothing has changed yet. */
+  plan(): JoiningPlan;
+  join(plan: JoiningPlan): void;
+}
+
+export interface JoiningPlan {
+  readonly changes: readonly FileChange[];
+  readonly edits: readonly FileEdit[];
+  /** Whether the folder is bound to the agent, too. */
+  readonly bindsFolder: boolean;
   /** What the person has to do in the tool. */
   readonly left: readonly string[];
-  /** What would change; nothing has changed yet. */
-  joining(): FileChange[];
-  join(changes: readonly FileChange[]): void;
 }
 
 /** A tool that an agent is joined in, to be taken out. */
@@ -95,41 +102,34 @@ export function joiningOf(
   };
   const { left, own } = integrationIn(at);
   const place = placeOf(disk, at);
-  let edits: readonly FileEdit[] = own;
-  let bindsFolder = false;
   function isHere(joined: Joined): boolean {
     return joined.tool === tool && (joined.scope === "user" || joined.project === project);
   }
   return {
     ...removalOf(disk, at, record),
     paths,
-    left,
-    joining: () => {
+    plan: () => {
       const refusal = CODING_TOOLS[tool].refusal?.(at);
       if (refusal !== undefined) throw refusal;
       const other = record.read().joined.find((each) => isHere(each) && each.scope !== at.scope);
       if (other !== undefined && !isTemporary) throw joinedOtherwise(other);
       const forAll = at.scope === "local" ? joinedForAll(disk, at) : at.scope;
-      if (!isTemporary) bindsFolder = isToBeBound(cli, at, forAll !== undefined);
-      const bound = `in ${at.project} you are ${handle} from now on (deaddrop as)`;
+      const bindsFolder = !isTemporary && isToBeBound(cli, at, forAll !== undefined);
+      const bound = bindsFolder
+        ? [`in ${at.project} you are ${handle} from now on (deaddrop as)`]
+        : [];
       if (at.scope === "local" && forAll !== undefined) {
         const whose = forAll === "project" ? "the project's files" : "your own files";
-        left.splice(
-          0,
-          left.length,
-          `${tool} is joined by ${whose}, in each folder as the agent of that folder`,
-          ...(bindsFolder ? [bound] : []),
-        );
-        edits = [];
-        return [];
+        const joined = `${tool} is joined by ${whose}, in each folder as the agent of that folder`;
+        return { changes: [], edits: [], bindsFolder, left: [joined, ...bound] };
       }
       refuseTwoIdentities(disk, at);
       const hidden = privateEdits(disk, at, own, record.read(), isTemporary);
-      edits = hidden.edits;
-      left.push(...hidden.left, ...(bindsFolder ? [bound] : []));
-      return joiningChanges(place, edits);
+      const { edits } = hidden;
+      const changes = joiningChanges(place, edits);
+      return { changes, edits, bindsFolder, left: [...left, ...hidden.left, ...bound] };
     },
-    join: (changes) => {
+    join: ({ changes, edits, bindsFolder }) => {
       if (bindsFolder) claimFolder(disk, placesOf(cli.env), { folder: at.project, handle });
       if (edits.length > 0) joinTool(place, edits, changes, record);
     },
@@ -175,7 +175,7 @@ function placeOf(disk: Disk, at: Joining): Place {
 }
 
 /** Our parts of the tool's files, without the skill where a library of skills has it. */
-function integrationIn(at: Joining): { own: readonly FileEdit[]; left: string[] } {
+function integrationIn(at: Joining): { own: readonly FileEdit[]; left: readonly string[] } {
   const { edits, left } = integrationOf(at);
   const root = at.scope === "user" ? at.home : at.project;
   const owned = edits.filter(({ path }) => libraryOwns(root, path));

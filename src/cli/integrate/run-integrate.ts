@@ -33,16 +33,17 @@ export interface IntegrateView {
 /** `deaddrop integrate <tool>`: shows what it changes, asks, and changes it. Spec 8.3. */
 export async function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFlags): Promise<void> {
   const joining = joiningOf(cli, tool, flags);
-  const changes = flags.remove === true ? joining.removal() : joining.joining();
+  const plan = flags.remove === true ? undefined : joining.plan();
+  const changes = plan?.changes ?? joining.removal();
   let isShown = false;
   if (flags.dryRun !== true) {
-    if (flags.remove === true) joining.remove(changes);
+    if (plan === undefined) joining.remove(changes);
     else {
       isShown = await consent(cli, flags, changes);
-      joining.join(changes);
+      joining.join(plan);
     }
   }
-  const view = viewOf(joining.at, joining.left, changes, flags);
+  const view = viewOf(joining.at, plan?.left ?? [], changes, flags);
   emit(cli, flags, view, (paint) => textOf(view, isShown ? [] : changes, paint));
 }
 
@@ -105,7 +106,7 @@ function viewOf(
     action: remove === true ? "remove" : "join",
     dry_run: dryRun === true,
     files: changes.map((change) => ({ path: change.path, what: what(change) })),
-    left: remove === true ? [] : [...left],
+    left: [...left],
   };
 }
 

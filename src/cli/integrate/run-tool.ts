@@ -38,10 +38,10 @@ export async function runTool(
   const joining = joiningOf(cli, tool, flags, { isTemporary: true });
   const { at, paths } = joining;
   // Refused, where it is, before anything is started.
-  const changes = joining.joining();
+  const plan = joining.plan();
   const daemon = await startedDaemon(cli, joining, flags);
   try {
-    joining.join(changes);
+    joining.join(plan);
     const env = { ...cli.env, DEADDROP_AS: at.handle, DEADDROP_WIRE: paths.wireDir };
     const child = spawn(tool, [...(FIRST_ARGUMENTS[tool] ?? []), ...args], {
       stdio: "inherit",
@@ -52,7 +52,7 @@ export async function runTool(
   } finally {
     try {
       // It was joined for this run: where it was joined before, it stays so.
-      if (changes.length > 0) joining.remove(joining.removal());
+      if (plan.changes.length > 0) joining.remove(joining.removal());
       await tellUnread(cli, flags, at.handle);
     } finally {
       daemon?.kill("SIGTERM");
