@@ -11,6 +11,8 @@ export interface ProgramRun {
   readonly timeoutMs: number;
   /** Ends it early. */
   readonly signal: AbortSignal;
+  /** What it has left behind may go on when it ends by itself; its standard output is of no interest. */
+  readonly mayLeaveRest?: boolean;
 }
 
 /** How it ended. */
@@ -18,6 +20,8 @@ export interface ProgramEnd {
   readonly how: "done" | "failed" | "not started" | "timed out" | "stopped";
   /** In words. */
   readonly detail: string;
+  /** What has ended it. */
+  readonly signal: NodeJS.Signals | null;
   /** The end of what it has printed. */
   readonly stdout: string;
   readonly stderr: string;
@@ -32,23 +36,24 @@ const OUTPUT_REST_MS = 1_000;
 
 /**
  * Runs a program in a process group of its own, which is ended as a whole when the time is over or the
- * signal comes, and when the program itself has ended. Spec 7.5.
+ * signal comes, and, unless it may leave something behind, when the program itself has ended. Rejects nothing but
+ * what the system refuses at once. Spec 7.5, 8.3.
  */
 export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   const [program = "", ...args] = run.command;
   const child = spawn(program, args, {
     cwd: run.cwd,
     env: run.env,
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: ["pipe", run.mayLeaveRest === true ? "ignore" : "pipe", "pipe"],
     detached: true,
   });
   const stdout = lastBytes();
   const stderr = lastBytes();
-  child.stdout.on("data", stdout.take);
-  child.stderr.on("data", stderr.take);
+  child.stdout?.on("data", stdout.take);
+  child.stderr?.on("data", stderr.take);
   // It may end without having read its input.
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(run.input);
+  child.stdin?.on("error", () => undefined);
+  child.stdin?.end(run.input);
   return new Promise((resolve) => {
     let cut: ProgramEnd["how"] | undefined;
     let hard: NodeJS.Timeout | undefined;
@@ -60,22 +65,25 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     const soft = setTimeout(() => stop("timed out"), run.timeoutMs);
     const aborted = (): void => stop("stopped");
     run.signal.addEventListener("abort", aborted);
-    const over = (how: ProgramEnd["how"], detail: string): void => {
+    const over = (end: Pick<ProgramEnd, "how" | "detail" | "signal">): void => {
       clearTimeout(soft);
       clearTimeout(hard);
       run.signal.removeEventListener("abort", aborted);
-      resolve({ how, detail, stdout: stdout.text(), stderr: stderr.text() });
+      // Something in the background may keep it open.
+      child.stderr?.destroy();
+      resolve({ ...end, stdout: stdout.text(), stderr: stderr.text() });
     };
-    child.once("error", (error) => over("not started", error.message));
+    child.once("error", ({ message }) =>
+      over({ how: "not started", detail: message, signal: null }),
+    );
     child.once("exit", (code, signal) => {
-      // What it has left behind works at no step any more.
-      signalGroup(child.pid, "SIGKILL");
+      if (cut !== undefined || run.mayLeaveRest !== true) signalGroup(child.pid, "SIGKILL");
       const how = cut ?? (code === 0 ? "done" : "failed");
       const detail = signal === null ? `exit code ${code ?? -1}` : `ended by ${signal}`;
-      const rest = setTimeout(() => over(how, detail), OUTPUT_REST_MS);
+      const rest = setTimeout(() => over({ how, detail, signal }), OUTPUT_REST_MS);
       child.once("close", () => {
         clearTimeout(rest);
-        over(how, detail);
+        over({ how, detail, signal });
       });
     });
     if (run.signal.aborted) aborted();

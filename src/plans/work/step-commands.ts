@@ -5,7 +5,7 @@ import { calling } from "../../storage/disk/errno.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { quote } from "../../wire/quote.ts";
 import type { Artifact } from "../report/report.ts";
-import { runProgram, type ProgramRun } from "./adapter.ts";
+import { runProgram, type ProgramRun } from "../../daemon/run-program.ts";
 
 /** What the `commands` of a step came to. */
 export interface CommandsDone {

@@ -6,7 +6,7 @@ import {
   type Report,
 } from "../report/report.ts";
 import type { StepRequest } from "../coordinator/step-request.ts";
-import { runProgram, type ProgramEnd, type ProgramRun } from "./adapter.ts";
+import { runProgram, type ProgramEnd, type ProgramRun } from "../../daemon/run-program.ts";
 import { doCommands, type CommandsDone } from "./step-commands.ts";
 
 /** How steps are worked at, by what the operator has said. */

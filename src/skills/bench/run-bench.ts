@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { runProgram } from "../../plans/work/adapter.ts";
+import { runProgram } from "../../daemon/run-program.ts";
 import type { Adapter } from "../../plans/work/work-step.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { calling } from "../../storage/disk/errno.ts";

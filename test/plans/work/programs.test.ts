@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { splitWords, doCommands } from "../../../src/plans/work/step-commands.ts";
-import { runProgram, type ProgramRun } from "../../../src/plans/work/adapter.ts";
+import { runProgram, type ProgramRun } from "../../../src/daemon/run-program.ts";
 import { workStep } from "../../../src/plans/work/work-step.ts";
 import { until } from "../../support/processes/real-processes.ts";
 
@@ -77,7 +77,7 @@ describe("a program", () => {
   it("has its input, and what it says is kept", async () => {
     const code = "process.stdin.pipe(process.stdout); console.error('e'); process.exitCode = 3";
     expect(await runProgram(program(code, { input: "words" }))).toEqual({
-      ...{ how: "failed", detail: "exit code 3", stdout: "words", stderr: "e\n" },
+      ...{ how: "failed", detail: "exit code 3", signal: null, stdout: "words", stderr: "e\n" },
     });
   });
 
