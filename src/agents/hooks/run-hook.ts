@@ -8,10 +8,10 @@ import { MINUTE_MS } from "../../wire/durations.ts";
 import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { hookCall } from "./hook-identity.ts";
 import { isInteractive } from "./interactive.ts";
-import { sessionOwner } from "./session-owner.ts";
 import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
 import { waitForWake } from "./wait-for-wake.ts";
+import { sessionOwner } from "../../daemon/sessions/session-process.ts";
 
 /** No tool may be kept waiting for longer. */
 export const HOOK_LIMIT_MS = 2_000;

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionProcess, WakeAnswer } from "../../api/tool-sessions.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { isAlive } from "../../daemon/sessions/session-process.ts";
+import { isAlive, sessionOwner } from "../../daemon/sessions/session-process.ts";
 import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { isInteractive } from "./interactive.ts";
-import { sessionOwner } from "./session-owner.ts";
 import { readEvent } from "./tool-hooks.ts";
 
 /** The exit code that wakes the session. */

@@ -2,8 +2,7 @@ import { Writable, type Readable } from "node:stream";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { jsonRpcFrames } from "./frames.ts";
-import { isAlive } from "../../daemon/sessions/session-process.ts";
-import { sessionOwner } from "../hooks/session-owner.ts";
+import { isAlive, sessionOwner } from "../../daemon/sessions/session-process.ts";
 import { resourceUpdates } from "./resource-updates.ts";
 import { makeServer, type ServerParts } from "./server.ts";
 

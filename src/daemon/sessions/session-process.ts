@@ -4,6 +4,10 @@ import type { SessionProcess } from "../../api/tool-sessions.ts";
 /** In `stat`, counted from behind the name, which is in parentheses and may hold anything. */
 const [PARENT_FIELD, TERMINAL_FIELD, STARTED_FIELD] = [1, 4, 19];
 
+/** What a tool may put between itself and what it starts; npm names its process after its arguments. */
+const WRAPPER = /^(?:sh|bash|dash|zsh|ash|env|timeout|npx|npm(?: .*)?)$/u;
+const MAX_WRAPPERS = 6;
+
 /** A process as the system lists it. */
 export interface ListedProcess extends SessionProcess {
   readonly name: string;
@@ -34,6 +38,21 @@ export function listedProcess(pid: number): ListedProcess | undefined {
 export function isAlive({ pid, started }: SessionProcess): boolean | undefined {
   if (!started.startsWith(`${pidNamespace()} `)) return undefined;
   return listedProcess(pid)?.started === started;
+}
+
+/**
+ * The process of the tool that has started us: the first one above us that is no wrapper. Undefined on a
+ * system without /proc.
+ */
+export function sessionOwner(from = process.ppid): SessionProcess | undefined {
+  let pid = from;
+  for (let wrappers = 0; wrappers <= MAX_WRAPPERS; wrappers += 1) {
+    const listed = listedProcess(pid);
+    if (listed === undefined) return undefined;
+    if (!WRAPPER.test(listed.name)) return { pid, started: listed.started };
+    pid = listed.parent;
+  }
+  return undefined;
 }
 
 let ownNamespace: string | undefined;

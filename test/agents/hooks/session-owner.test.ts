@@ -2,8 +2,11 @@ import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sessionOwner } from "../../../src/agents/hooks/session-owner.ts";
-import { isAlive, listedProcess } from "../../../src/daemon/sessions/session-process.ts";
+import {
+  isAlive,
+  listedProcess,
+  sessionOwner,
+} from "../../../src/daemon/sessions/session-process.ts";
 import {
   killChildren,
   start,

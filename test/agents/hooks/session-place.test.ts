@@ -12,16 +12,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { codexPlace } from "../../../src/agents/hooks/codex-place.ts";
-import { sessionOwner } from "../../../src/agents/hooks/session-owner.ts";
-import { sessionPlace } from "../../../src/agents/hooks/session-place.ts";
+import { codexPlace, sessionPlace } from "../../../src/agents/hooks/session-place.ts";
 import {
   MOMENTS,
   TOOLS,
   type Moment,
   type SessionProcess,
 } from "../../../src/api/tool-sessions.ts";
-import { listedProcess } from "../../../src/daemon/sessions/session-process.ts";
+import { listedProcess, sessionOwner } from "../../../src/daemon/sessions/session-process.ts";
 import { killChildren, start, until } from "../../support/processes/real-processes.ts";
 
 // Where a session is, told by processes; these are real ones, in terminals of tmux where they have one.
