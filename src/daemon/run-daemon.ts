@@ -24,11 +24,15 @@ import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/session/group-commit.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
-import { requestHandler, serveSocket, type SocketServer } from "./socket-server.ts";
+import {
+  requestHandler,
+  serveSocket,
+  serveWhenPossible,
+  type SocketServer,
+} from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
 import { openRounds } from "./rounds/round-watch.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
-import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeFailure, makeTicker, type Failure, type Ticker } from "./ticker.ts";
 import { carriersWorld } from "./transport/carriers-world.ts";
 

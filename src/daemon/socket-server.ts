@@ -1,4 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
+import type { Logger } from "../agent/session/world.ts";
+import { errnoOf } from "../storage/disk/errno.ts";
+import { LineSplitter } from "../storage/disk/line-splitter.ts";
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { operationNamed } from "../api/operations.ts";
@@ -11,6 +14,10 @@ const MAX_REQUEST_BYTES = 16 * 1_048_576;
 
 /** How long a client may take for what it was answered last, when the daemon ends. */
 const CLOSE_GRACE_MS = 500;
+
+const SERVE_AGAIN_MS = 2_000;
+/** A socket is a name in a folder, which a disk may refuse: full, read-only, or in trouble. */
+const OF_THE_DISK: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
 export type Handle = (request: Request, asker: Asker) => Promise<Reply>;
 
@@ -82,6 +89,41 @@ export function requestHandler(service: Service, acted: () => void): Handle {
   };
 }
 
+/**
+ * Serves the daemon's socket, at once or as soon as the disk has room for its name. A daemon runs
+ * without it meanwhile: peers do not need it. Spec 4.11, Storage trouble.
+ */
+export async function serveWhenPossible(
+  serve: () => Promise<SocketServer>,
+  log: Logger,
+): Promise<SocketServer> {
+  let server: SocketServer | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function attempt(isFirst: boolean): Promise<void> {
+    try {
+      server = await serve();
+      if (!isFirst) log.info({}, "commands can reach the daemon now");
+    } catch (error) {
+      if (!OF_THE_DISK.has(errnoOf(error)) && !(error instanceof StorageError)) throw error;
+      if (isFirst) log.error({ detail: String(error) }, "no command can reach the daemon yet");
+      timer = setTimeout(() => {
+        attempt(false).catch((failure: unknown) => {
+          log.error({ detail: String(failure) }, "no command can reach the daemon");
+        });
+      }, SERVE_AGAIN_MS);
+    }
+  }
+
+  await attempt(true);
+  return {
+    async close() {
+      clearTimeout(timer);
+      await server?.close();
+    },
+  };
+}
+
 interface Asked {
   readonly id?: unknown;
   readonly op?: unknown;
@@ -118,20 +160,15 @@ function failed(code: string, message: string): Reply {
 
 /** Splits what arrives into lines; a peer that sends an endless line is cut off. */
 function readLines(socket: Socket, take: (line: string) => void): void {
-  let pieces: Buffer[] = [];
-  let held = 0;
+  const splitter = new LineSplitter(0, 0, MAX_REQUEST_BYTES);
   socket.on("data", (chunk: Buffer) => {
-    let rest = chunk;
-    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
-      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString("utf8");
-      pieces = [];
-      held = 0;
-      rest = rest.subarray(end + 1);
-      take(line);
+    for (const { bytes } of splitter.feed(chunk)) {
+      if (bytes === undefined) {
+        socket.destroy();
+        return;
+      }
+      take(Buffer.from(bytes).toString("utf8"));
     }
-    if (rest.length === 0) return;
-    pieces.push(rest);
-    held += rest.length;
-    if (held > MAX_REQUEST_BYTES) socket.destroy();
+    if (splitter.oversized) socket.destroy();
   });
 }

@@ -1,7 +1,7 @@
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import type { DiskFile } from "./disk.ts";
 
-/** A line that a newline ends, without it; `bytes` is undefined for one over the line limit. */
+/** A line that a newline ends, without it; `bytes` is undefined for one over the limit. */
 export interface WholeLine {
   readonly bytes: Uint8Array | undefined;
   readonly start: number;
@@ -22,16 +22,18 @@ export class LineSplitter {
   /** Where the next chunk belongs. */
   position: number;
   #pieces: Uint8Array[] = [];
+  readonly #maxBytes: number;
 
   /** `scanned`: bytes after `start` that an earlier splitter saw hold no newline. */
-  constructor(start: number, scanned = 0) {
+  constructor(start: number, scanned = 0, maxBytes = MAX_LINE_BYTES) {
     this.start = start;
     this.position = start + scanned;
+    this.#maxBytes = maxBytes;
   }
 
   /** The begun line is longer than a line may be: only its newline is of interest. */
   get oversized(): boolean {
-    return this.position - this.start > MAX_LINE_BYTES;
+    return this.position - this.start > this.#maxBytes;
   }
 
   *feed(chunk: Uint8Array): Generator<WholeLine> {
@@ -39,7 +41,7 @@ export class LineSplitter {
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       const end = base + at + 1;
-      const tooLong = end - 1 - this.start > MAX_LINE_BYTES;
+      const tooLong = end - 1 - this.start > this.#maxBytes;
       const bytes = tooLong ? undefined : this.#join(chunk.subarray(from, at));
       const line = { bytes, start: this.start, end };
       this.#pieces = [];
