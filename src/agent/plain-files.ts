@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import {
-  LOCK_WAIT_MS,
+  openLocked,
   removeTemporary,
   StorageError,
   stillNamed,
@@ -152,7 +152,7 @@ export class PlainFile {
     const written = this.#rows.loadWritten() ?? NOTHING_WRITTEN;
     const parts = listParts(this.#disk, this.#path);
     const base = Math.max(written.base, ...parts.map(({ end }) => end));
-    const file = openLocked(this.#disk, this.#path);
+    const file = openToWrite(this.#disk, this.#path);
     this.#file = { file, base, size: file.stat().size };
     this.#parts = new Map(written.parts);
     const isContinued =
@@ -197,7 +197,7 @@ export class PlainFile {
     }
     this.#disk.replace(this.#path, bytesBetween(open.file, removed, end), PRIVATE_FILE);
     open.file.close();
-    open.file = openLocked(this.#disk, this.#path);
+    open.file = openToWrite(this.#disk, this.#path);
     return open.file.stat().size;
   }
 
@@ -209,7 +209,7 @@ export class PlainFile {
     open.file.close();
     open.base += open.size;
     open.size = 0;
-    open.file = openLocked(this.#disk, this.#path);
+    open.file = openToWrite(this.#disk, this.#path);
     const parts = listParts(this.#disk, this.#path);
     this.#parts = new Map(
       parts.map(({ start }) => [start, this.#parts.get(start) ?? this.#through]),
@@ -331,15 +331,9 @@ function isAsLeft(disk: Disk, { file, size }: OpenFile): boolean {
   return stillNamed(disk, file) && file.stat().size === size;
 }
 
-function openLocked(disk: Disk, path: string): DiskFile {
-  const file = disk.open(path, "append", PRIVATE_FILE);
-  let isLocked = false;
-  try {
-    isLocked = file.lock(LOCK_WAIT_MS) && stillNamed(disk, file);
-    if (isLocked) return file;
-  } finally {
-    if (!isLocked) file.close();
-  }
+function openToWrite(disk: Disk, path: string): DiskFile {
+  const file = openLocked(disk, path, { mode: PRIVATE_FILE });
+  if (file !== undefined) return file;
   throw new StorageError("locked", path, "another process writes to it", {
     hint: "find the other process of this agent with: lslocks",
   });

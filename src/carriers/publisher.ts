@@ -1,11 +1,9 @@
 import {
-  LOCK_WAIT_MS,
   lookOf,
+  openLocked,
   openUnlessObstructed,
   StorageError,
-  stillNamed,
   type Disk,
-  type DiskFile,
 } from "../storage/disk/disk.ts";
 import { endsLine, joinLines, LINE_END } from "../storage/disk/line-splitter.ts";
 import { parseObject } from "../wire/json/json.ts";
@@ -195,7 +193,18 @@ export function appendLines(
   mode: number,
   lines: readonly Uint8Array[],
 ): void {
-  const file = openLocked(disk, path, mode);
+  // The lock is held by whoever archives the file, too: what has lost its name meanwhile is not written.
+  const file = openLocked(disk, path, { mode });
+  if (file === undefined) {
+    throw new StorageError(
+      "locked",
+      path,
+      "another program keeps it locked, or has just moved it",
+      {
+        hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+      },
+    );
+  }
   try {
     const bytes = joinLines(lines);
     const isWhole = endsLine(file, file.stat().size);
@@ -204,19 +213,4 @@ export function appendLines(
   } finally {
     file.close();
   }
-}
-
-/** Its lock is held by who archives it too: what has lost its name meanwhile is not written. */
-function openLocked(disk: Disk, path: string, mode: number): DiskFile {
-  const file = disk.open(path, "append", mode);
-  let isOurs = false;
-  try {
-    isOurs = file.lock(LOCK_WAIT_MS) && stillNamed(disk, file);
-    if (isOurs) return file;
-  } finally {
-    if (!isOurs) file.close();
-  }
-  throw new StorageError("locked", path, "another program keeps it locked, or has just moved it", {
-    hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
-  });
 }

@@ -1,6 +1,6 @@
 import { watch, type FSWatcher } from "node:fs";
 import { dirname, join } from "node:path";
-import { StorageError, stillNamed, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
+import { openLocked, StorageError, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 import { quote } from "../../wire/quote.ts";
 import { claimedWireId } from "../../wire/claimed-wire-id.ts";
@@ -443,13 +443,6 @@ export class GitTransport implements Transport {
 
   #tryLock(name: string): DiskFile | undefined {
     const { disk, stateFolder } = this.#options;
-    const file = disk.open(join(stateFolder, name), "append", PRIVATE_FILE);
-    let isOurs = false;
-    try {
-      isOurs = file.lock(0) && stillNamed(disk, file);
-      return isOurs ? file : undefined;
-    } finally {
-      if (!isOurs) file.close();
-    }
+    return openLocked(disk, join(stateFolder, name), { mode: PRIVATE_FILE, waitMs: 0 });
   }
 }

@@ -199,6 +199,25 @@ export function isObstruction(error: unknown): error is StorageError {
   return error instanceof StorageError && OBSTRUCTED.has(error.code);
 }
 
+/**
+ * Opens a file to append to it under its lock; undefined when another program keeps it locked, or has renamed or
+ * replaced it meanwhile. @throws StorageError
+ */
+export function openLocked(
+  disk: Disk,
+  path: string,
+  { mode, waitMs = LOCK_WAIT_MS }: { readonly mode: number; readonly waitMs?: number },
+): DiskFile | undefined {
+  const file = disk.open(path, "append", mode);
+  let isOurs = false;
+  try {
+    isOurs = file.lock(waitMs) && stillNamed(disk, file);
+    return isOurs ? file : undefined;
+  } finally {
+    if (!isOurs) file.close();
+  }
+}
+
 /** True when `path` names the very file that is open: nobody renamed or replaced it meanwhile. */
 export function stillNamed(disk: Disk, file: DiskFile): boolean {
   const named = disk.stat(file.path);
