@@ -4,12 +4,25 @@ import { hasParked, isParking } from "../protocol/asks/requests.ts";
 import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isJsonObject } from "../wire/json/json.ts";
-import type { Known } from "./duties/duty.ts";
+import type { Duty, Ground, Known } from "./duties/duty.ts";
 
 /** How the command of the operator ended that ends the agent; "none": no command is set. */
 export interface StopEnd {
   readonly outcome: "done" | "failed" | "none";
   readonly detail: string;
+}
+
+/** The operator's command that ends the agent. */
+export interface StopHook {
+  /**
+   * Starts it for an approval, unless it was started: how it has ended; undefined while it runs. It returns at once
+   * and never throws.
+   */
+  run(approval: {
+    readonly by: string;
+    readonly request: string;
+    readonly peer: string;
+  }): StopEnd | undefined;
 }
 
 /** The agent is parked by a line of its own: it has agreed to its shutdown. Plain JSON. Spec 3.8. */
@@ -51,8 +64,42 @@ export function withParking(known: Known, draft: Draft): Draft | "reserved" {
   return isJsonObject(draft.body) ? { ...draft, body: { ...draft.body, parks: true } } : draft;
 }
 
-/** Within the transaction that holds a line: one of ours that parks. A line that came back after a wake does not. */
-export function takeApproval(into: StoreWriter, known: Known, line: HeldLine): void {
+/**
+ * An agent that has agreed to its shutdown is ended by its operator's command, once that is committed. A process
+ * that dies before it has noted the end runs it again: an agent that has ended is ended again. Spec 3.8.
+ *
+ * @param hook undefined without a daemon: the next one runs it
+ */
+export function parkingDuty(ground: Ground, hook: StopHook | undefined): Duty {
+  const { store, world } = ground;
+  return {
+    take(into, line) {
+      takeApproval(into, ground, line);
+    },
+
+    write() {
+      const { parked, woken } = readParking(store);
+      if (parked === null || parked.stop !== null) return;
+      const { approval, request, peer } = parked;
+      const stop = hook?.run({ by: approval, request, peer });
+      if (stop === undefined) return;
+      store.write((into) => {
+        if (stop.outcome === "failed")
+          ground.tell(into, {
+            key: `stop_hook_failed:${approval}`,
+            cause: "stop_hook_failed",
+            subject: "the stop hook did not work",
+            detail: `the agent has approved the shutdown that ${peer} asked for, and its daemon is parked; the command that ends it: ${stop.detail}`,
+          });
+        write(into, { parked: { ...parked, stop }, woken });
+      });
+      ground.beatBy(world.clock.monoMs());
+    },
+  };
+}
+
+/** A line of ours that parks. A line that came back after a wake does not. */
+function takeApproval(into: StoreWriter, known: Known, line: HeldLine): void {
   const { store, history, place } = known;
   if (line.author !== place.self || line.type !== "ack" || !line.isLive) return;
   const read = history.linked(line);
@@ -65,17 +112,6 @@ export function takeApproval(into: StoreWriter, known: Known, line: HeldLine): v
     parked: { approval: line.id, request: asked.id, peer: asked.author, sinceMs, stop: null },
     woken,
   });
-}
-
-/** Within a transaction: the stop hook has ended for that approval. */
-export function noteStopped(
-  into: StoreWriter,
-  store: Store,
-  approval: string,
-  stop: StopEnd,
-): void {
-  const { parked, woken } = readParking(store);
-  if (parked?.approval === approval) write(into, { parked: { ...parked, stop }, woken });
 }
 
 /** The agent goes on; false when it is not parked. */

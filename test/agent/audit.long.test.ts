@@ -44,9 +44,7 @@ async function agreed(recorders: readonly string[] = ["forge", "scribe"]): Promi
     undefined,
     ({ name, home }) =>
       (ground) =>
-        recorders.includes(name)
-          ? [new DecisionRecord(ground, { wireDir: join(home, "..", "files") })]
-          : [],
+        recorders.includes(name) ? [new DecisionRecord(ground, join(home, "..", "files"))] : [],
   );
   await wire.settle(1);
   const [forge, scribe] = [wire.agent("forge"), wire.agent("scribe")];

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FillFolder } from "../../src/agent/duties/fill-folder.ts";
-import { TransportTroubles } from "../../src/agent/duties/transport-troubles.ts";
+import { fillFolder } from "../../src/agent/duties/fill-folder.ts";
+import { operatorIncidents } from "../../src/agent/duties/operator-incidents.ts";
 import type { TransportControl } from "../../src/api/transport.ts";
 import { openCarriers, type Carriers } from "../../src/carriers/open-carriers.ts";
 import {
@@ -122,8 +122,8 @@ function begin(): void {
       return made.transports;
     },
     (agent) => (ground) => [
-      new TransportTroubles(ground, () => of(agent).transports),
-      new FillFolder(ground, {
+      operatorIncidents(ground),
+      fillFolder(ground, {
         ...{ wireDir: folderOf(agent.name), mode: 0o600 },
         isMover: () => of(agent).git.transport?.health().isMover === true,
         isLocal: (other) => MACHINES[other] === MACHINES[agent.name],

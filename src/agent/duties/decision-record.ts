@@ -51,7 +51,7 @@ export class DecisionRecord implements Duty {
   /** Event ids of asks that lines close which were taken in since. */
   #closed = new Set<string>();
 
-  constructor(ground: Ground, { wireDir }: { readonly wireDir: string }) {
+  constructor(ground: Ground, wireDir: string) {
     this.#ground = ground;
     this.#wireDir = wireDir;
   }

@@ -5,6 +5,7 @@ import { carriersOf, isAddressedTo, pairPath } from "../../carriers/folder.ts";
 import { publish, type Carrier, type OwnLine, type Published } from "../../carriers/publisher.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { parseObject } from "../../wire/json/json.ts";
+import { chainToPublish } from "../lines/own-lines.ts";
 import type { Duty, Ground } from "./duty.ts";
 
 export interface FillOptions {
@@ -35,47 +36,16 @@ const MOST_LOOSE = 1_024;
  * Fills the files of authors elsewhere from our store, so that people can read the wire on each machine. What was
  * appended is remembered with how the file looks: one that somebody has changed is compared again. Spec 5.2.
  */
-export class FillFolder implements Duty {
-  readonly #ground: Ground;
-  readonly #options: FillOptions;
+export function fillFolder(ground: Ground, options: FillOptions): Duty {
+  const { store, world } = ground;
+  const { disk } = world;
+  const { wireDir, mode } = options;
   /** What of each author was there when its files were filled: they are looked at when there is more. */
-  readonly #filled = new Map<string, string>();
-
-  constructor(ground: Ground, options: FillOptions) {
-    this.#ground = ground;
-    this.#options = options;
-  }
-
-  write(): void {
-    const { wireDir, isMover, isLocal, handles, list } = this.#options;
-    if (!isMover()) return;
-    const { store, world } = this.#ground;
-    if (world.disk.stat(wireDir) === undefined) return;
-    const due = handles().flatMap((author) => {
-      const has = `${store.chains.whole(author).seq} ${store.lastLoose(author)}`;
-      return isLocal(author) || this.#filled.get(author) === has ? [] : [{ author, has }];
-    });
-    if (due.length === 0) return;
-    const carriers = list();
-    const troubles: StorageError[] = [];
-    for (const { author, has } of due) {
-      try {
-        const there = carriers.filter(({ owner }) => owner === author).map(({ name }) => name);
-        for (const file of this.#filesOf(author)) this.#fill(author, file, there);
-        this.#filled.set(author, has);
-      } catch (error) {
-        // Another user's file stops no other one.
-        if (!(error instanceof StorageError) || error.path === store.path) throw error;
-        troubles.push(error);
-      }
-    }
-    const [first] = troubles;
-    if (first !== undefined) throw first;
-  }
+  const filled = new Map<string, string>();
 
   /** Those that the author would write here. */
-  #filesOf(author: string): Filled[] {
-    const { members } = this.#ground;
+  function filesOf(author: string): Filled[] {
+    const { members } = ground;
     const takesLoose = (line: OwnLine): boolean => line.seq > 0 || hasAddressees(line);
     if (members.get(author) !== false)
       return carriersOf(author, members).map(({ path, takes }) => ({
@@ -89,32 +59,49 @@ export class FillFolder implements Duty {
     }));
   }
 
-  #fill(author: string, { path, takes, isCopy }: Filled, there: readonly string[]): void {
-    const { world, store } = this.#ground;
-    const { wireDir, mode } = this.#options;
+  function fill(author: string, { path, takes, isCopy }: Filled, there: readonly string[]): void {
     const key = `filled ${path}`;
     const saved = there.includes(path) ? store.cursor(key) : undefined;
     const known = saved === undefined ? undefined : (JSON.parse(saved) as Published);
     const others = isCopy ? [] : there.filter((name) => name !== path);
-    const at = (name: string): string => join(wireDir, name);
-    const carrier: Carrier = { path: at(path), others: others.map(at), mode, takes };
+    const inWire = (name: string): string => join(wireDir, name);
+    const carrier: Carrier = { path: inWire(path), others: others.map(inWire), mode, takes };
     const chain = {
-      last: store.chains.whole(author).seq,
-      after: (seq: number, limit: number): OwnLine[] =>
-        store.chains.followed(author, seq, limit).flatMap((n) => {
-          const line = store.line(n);
-          return line === undefined || line.seq === null
-            ? []
-            : [{ seq: line.seq, bytes: line.bytes }];
-        }),
+      ...chainToPublish(store, author),
       extras: (after: number) =>
         store.loose(author, { after, limit: MOST_LOOSE }).map(({ n, bytes }) => ({ e: n, bytes })),
     };
-    if (path.includes("/")) makeFolderLike(world.disk, dirname(carrier.path));
-    const published = publish(world.disk, carrier, chain, known, () => undefined);
+    if (path.includes("/")) makeFolderLike(disk, dirname(carrier.path));
+    const published = publish(disk, carrier, chain, known, () => undefined);
     const text = JSON.stringify(published);
     if (text !== saved) store.write((into) => into.setCursor(key, text));
   }
+
+  return {
+    write() {
+      if (!options.isMover() || disk.stat(wireDir) === undefined) return;
+      const due = options.handles().flatMap((author) => {
+        const has = `${store.chains.whole(author).seq} ${store.lastLoose(author)}`;
+        return options.isLocal(author) || filled.get(author) === has ? [] : [{ author, has }];
+      });
+      if (due.length === 0) return;
+      const carriers = options.list();
+      const troubles: StorageError[] = [];
+      for (const { author, has } of due) {
+        try {
+          const there = carriers.filter(({ owner }) => owner === author).map(({ name }) => name);
+          for (const file of filesOf(author)) fill(author, file, there);
+          filled.set(author, has);
+        } catch (error) {
+          // Another user's file stops no other one.
+          if (!(error instanceof StorageError) || error.path === store.path) throw error;
+          troubles.push(error);
+        }
+      }
+      const [first] = troubles;
+      if (first !== undefined) throw first;
+    },
+  };
 }
 
 /** One in no chain that names nobody is for the reader of the file in which it was found: that is not known here. */

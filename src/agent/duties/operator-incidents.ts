@@ -3,8 +3,8 @@ import { presence, silenceMs } from "../../protocol/beats/life.ts";
 import { safeModeEnd, SHOWN_ID } from "../../protocol/escalations/safe-mode-end.ts";
 import { severityOf } from "../../protocol/escalations/incident-line.ts";
 import { incidentTrouble, type IncidentTrouble } from "../../protocol/escalations/silence.ts";
-import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import type { OperatorIncident } from "../../store/told.ts";
+import { sha256Hex } from "../../wire/canonical.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 import { isChained } from "../../wire/places.ts";
 import { quote } from "../../wire/quote.ts";
@@ -26,59 +26,57 @@ type Raiser = (known: Known) => Iterable<OperatorIncident>;
 const RAISERS: readonly Raiser[] = [
   identity,
   ...[forks, rosterFork, gaps, shorterCarriers, unreadable],
-  ...[ownIncidents, safeMode, silentPeers, unownedLogs],
+  ...[ownIncidents, safeMode, silentPeers, unownedLogs, transportTroubles],
 ];
 
 /**
  * Tells our operator what follows from the store and from the last pass over the carriers. Everything is raised as
  * long as it is true, and told once. Spec 3.5.
  */
-export class OperatorIncidents implements Duty {
-  readonly #ground: Ground;
+export function operatorIncidents(ground: Ground): Duty {
+  const countJunk = junkCounter(ground);
+  let pass: Pass | undefined;
+  return {
+    /** A line that its author has signed and that is refused: once for each author, reason and hour. 2.4. */
+    take(into, { author, verdict, isLive, receivedMs, type, id }) {
+      if (!isLive || verdict === null || ACCEPTED.has(verdict)) return;
+      ground.tell(into, {
+        key: hourlyKey(`refused:${author}:${verdict}`, receivedMs),
+        cause: verdict,
+        peer: author,
+        subject: `a line of ${author} was refused: ${verdict}`,
+        detail: `${quote(type)} ${id.slice(0, SHOWN_ID)}: it is held and not delivered${REFUSAL_HINTS[verdict]?.(author) ?? ""}`,
+      });
+    },
+
+    decide(into) {
+      const { lastPass } = ground;
+      // Nothing new is true before carriers were read again.
+      if (lastPass === undefined || lastPass === pass) return false;
+      pass = lastPass;
+      for (const raise of [...RAISERS, countJunk])
+        for (const incident of raise(ground)) ground.tell(into, incident);
+      return false;
+    },
+  };
+}
+
+/** It is about no peer: any program may have written that. */
+function junkCounter({ world }: Known): Raiser {
   /** Of this hour of the clock, by the owner of the carriers. */
-  readonly #junk = new Map<string, Charge>();
-  #junkHour = 0;
-  #pass: Pass | undefined;
-
-  constructor(ground: Ground) {
-    this.#ground = ground;
-  }
-
-  /** A line that its author has signed and that is refused: once for each author, reason and hour. 2.4. */
-  take(into: StoreWriter, { author, verdict, isLive, receivedMs, type, id }: HeldLine): void {
-    if (!isLive || verdict === null || ACCEPTED.has(verdict)) return;
-    this.#ground.tell(into, {
-      key: hourlyKey(`refused:${author}:${verdict}`, receivedMs),
-      cause: verdict,
-      peer: author,
-      subject: `a line of ${author} was refused: ${verdict}`,
-      detail: `${quote(type)} ${id.slice(0, SHOWN_ID)}: it is held and not delivered${REFUSAL_HINTS[verdict]?.(author) ?? ""}`,
-    });
-  }
-
-  decide(into: StoreWriter): boolean {
-    const { lastPass } = this.#ground;
-    // Nothing new is true before carriers were read again.
-    if (lastPass === undefined || lastPass === this.#pass) return false;
-    this.#pass = lastPass;
-    for (const raise of RAISERS)
-      for (const incident of raise(this.#ground)) this.#ground.tell(into, incident);
-    for (const incident of this.#countJunk(lastPass)) this.#ground.tell(into, incident);
-    return false;
-  }
-
-  /** It is about no peer: any program may have written that. */
-  *#countJunk({ junk, hasMore }: Pass): Generator<OperatorIncident> {
-    const hour = Math.floor(this.#ground.world.clock.wallMs() / HOUR_MS);
-    if (hour !== this.#junkHour) this.#junk.clear();
-    this.#junkHour = hour;
-    for (const [owner, { lines, bytes }] of junk) {
-      const before = this.#junk.get(owner) ?? { lines: 0, bytes: 0 };
-      this.#junk.set(owner, { lines: before.lines + lines, bytes: before.bytes + bytes });
+  const counts = new Map<string, Charge>();
+  let countedHour = 0;
+  return function* countJunk({ lastPass }) {
+    const hour = Math.floor(world.clock.wallMs() / HOUR_MS);
+    if (hour !== countedHour) counts.clear();
+    countedHour = hour;
+    for (const [owner, { lines, bytes }] of lastPass?.junk ?? []) {
+      const before = counts.get(owner) ?? { lines: 0, bytes: 0 };
+      counts.set(owner, { lines: before.lines + lines, bytes: before.bytes + bytes });
     }
     // What it says is right for longer when no more of it waits.
-    if (hasMore) return;
-    for (const [owner, { lines, bytes }] of this.#junk) {
+    if (lastPass?.hasMore === true) return;
+    for (const [owner, { lines, bytes }] of counts) {
       if (lines <= QUIET.lines && bytes <= QUIET.bytes) continue;
       yield {
         key: `foreign_lines:${owner}:${hour}`,
@@ -87,7 +85,7 @@ export class OperatorIncidents implements Duty {
         detail: `${lines} lines (${bytes} bytes) of them came within this hour; they prove nothing about ${owner} and are passed over. See who may write its files`,
       };
     }
-  }
+  };
 }
 
 const REFUSAL_HINTS: Readonly<Partial<Record<string, (author: string) => string>>> = {
@@ -183,6 +181,28 @@ function* unownedLogs({ transports }: Known): Generator<OperatorIncident> {
       detail:
         "its name is that of no agent of this wire: what is said in it counts for nothing. Remove it, or find out who means to speak there",
     };
+}
+
+const PLACES = { git: "the remote", folder: "the wire's folder" };
+
+/** What was found in a place of the wire and is not taken. Spec 5.2. */
+function* transportTroubles({ transports }: Known): Generator<OperatorIncident> {
+  for (const transport of transports)
+    for (const { cause, where, detail } of transport.health().troubles) {
+      const place = PLACES[transport.kind];
+      const subjects = {
+        wire_tampered: `${place} holds what does not belong there`,
+        history_rewritten: `the history of ${place} was rewritten`,
+        foreign_wire: `${place} is another wire`,
+      };
+      const matter = sha256Hex(Buffer.from(`${where}\n${detail}`)).slice(0, 16);
+      yield {
+        key: `${cause}:${matter}`,
+        cause,
+        subject: `${subjects[cause]}: ${where}`,
+        detail,
+      };
+    }
 }
 
 function* silentPeers(known: Known): Generator<OperatorIncident> {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
 import { readPinned } from "../../storage/private/private-store.ts";
-import type { StoreWriter } from "../../store/store.ts";
 import type { OperatorIncident } from "../../store/told.ts";
 import { trustDrift } from "../../trust/cards/advertised.ts";
 import { saysDefaults } from "../../trust/policy/default-policy.ts";
@@ -17,78 +17,80 @@ const MAX_SHARED_FILE_BYTES = 4 * 1_048_576;
  * Tells our operator how the wire's own configuration and advertised keys differ from what is pinned: once for each
  * content, and nothing of it is followed. Spec 1.1, 2.1.
  */
-export class PolicyDrift implements Duty {
-  readonly #ground: Ground;
-  readonly #disk: Disk;
-  readonly #config: () => AgentConfig;
+export function policyDrift(ground: Ground, config: () => AgentConfig): Duty {
+  const { disk } = ground.world;
   /** What the files looked like when they were compared last, by path. */
-  readonly #looks = new Map<string, string>();
-  #pinned: AgentConfig | undefined;
+  const looks = new Map<string, string>();
+  let pinned: AgentConfig | undefined;
 
-  constructor(ground: Ground, disk: Disk, config: () => AgentConfig) {
-    this.#ground = ground;
-    this.#disk = disk;
-    this.#config = config;
+  function whenChanged(path: string, compare: () => OperatorIncident[]): OperatorIncident[] {
+    const look = lookOf(disk, path);
+    if (looks.get(path) === look) return [];
+    looks.set(path, look);
+    return compare();
   }
 
-  decide(into: StoreWriter): boolean {
-    const config = this.#config();
-    // What is pinned has changed: everything is compared again.
-    if (config !== this.#pinned) this.#looks.clear();
-    this.#pinned = config;
-    const { wire } = config;
-    const found = [
-      ...this.#whenChanged(wire.config, () => this.#drift(config, "config", wire.config)),
-      ...this.#whenChanged(wire.tiers, () => this.#drift(config, "tiers", wire.tiers)),
-      ...this.#whenChanged(wire.trust, () => this.#advertised(config)),
-    ];
-    for (const incident of found) this.#ground.tell(into, incident);
-    return false;
-  }
+  return {
+    decide(into) {
+      const current = config();
+      // What is pinned has changed: everything is compared again.
+      if (current !== pinned) looks.clear();
+      pinned = current;
+      const { wire, paths } = current;
+      const found = [
+        ...whenChanged(wire.config, () => documentDrift(disk, paths, "config", wire.config)),
+        ...whenChanged(wire.tiers, () => documentDrift(disk, paths, "tiers", wire.tiers)),
+        ...whenChanged(wire.trust, () => keysDrift(disk, current, ground.roster.handles)),
+      ];
+      for (const incident of found) ground.tell(into, incident);
+      return false;
+    },
+  };
+}
 
-  #whenChanged(path: string, look: () => OperatorIncident[]): OperatorIncident[] {
-    const seen = lookOf(this.#disk, path);
-    if (this.#looks.get(path) === seen) return [];
-    this.#looks.set(path, seen);
-    return look();
-  }
+function documentDrift(
+  disk: Disk,
+  paths: AgentPaths,
+  which: "config" | "tiers",
+  path: string,
+): OperatorIncident[] {
+  const pinned = readPinned(disk, paths, which);
+  const current = bytesOf(disk, path);
+  if (current === undefined || pinned === undefined) {
+    // A wire without the file has the defaults.
+    if (current === pinned) return [];
+    if (pinned !== undefined && saysDefaults(which, pinned)) return [];
+  } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
+  const content = current instanceof Uint8Array ? sha256Hex(current).slice(0, 16) : String(current);
+  return [
+    {
+      key: `config_drift:${which}:${content}`,
+      cause: "config_drift",
+      subject: `${which}.json on the wire differs from what you pinned`,
+      detail: `${path} was changed; nothing of it applies until you have looked: deaddrop config accept`,
+    },
+  ];
+}
 
-  #drift({ paths }: AgentConfig, which: "config" | "tiers", path: string): OperatorIncident[] {
-    const pinned = readPinned(this.#disk, paths, which);
-    const current = bytesOf(this.#disk, path);
-    if (current === undefined || pinned === undefined) {
-      // A wire without the file has the defaults.
-      if (current === pinned) return [];
-      if (pinned !== undefined && saysDefaults(which, pinned)) return [];
-    } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
-    const what = current instanceof Uint8Array ? sha256Hex(current).slice(0, 16) : String(current);
-    return [
-      {
-        key: `config_drift:${which}:${what}`,
-        cause: "config_drift",
-        subject: `${which}.json on the wire differs from what you pinned`,
-        detail: `${path} was changed; nothing of it applies until you have looked: deaddrop config accept`,
-      },
-    ];
+/** @param handles of any roster: any writer chooses the names, so only these have a limit of their own */
+function keysDrift(
+  disk: Disk,
+  { wire, store }: AgentConfig,
+  handles: readonly string[],
+): OperatorIncident[] {
+  const bytes = bytesOf(disk, wire.trust);
+  if (bytes === undefined) return [];
+  const parsed =
+    bytes === "unreadable" ? undefined : parseTrustFile(bytes, "trust.json", "UNTRUSTED");
+  if (parsed?.ok !== true) {
+    const detail = parsed?.detail ?? `${wire.trust} is no readable file`;
+    return [keyDrift("unreadable", undefined, detail)];
   }
-
-  #advertised({ wire, store }: AgentConfig): OperatorIncident[] {
-    const bytes = bytesOf(this.#disk, wire.trust);
-    if (bytes === undefined) return [];
-    const parsed =
-      bytes === "unreadable" ? undefined : parseTrustFile(bytes, "trust.json", "UNTRUSTED");
-    if (parsed?.ok !== true) {
-      const detail = parsed?.detail ?? `${wire.trust} is no readable file`;
-      return [keyDrift("unreadable", undefined, detail)];
-    }
-    // Any writer chooses the names: only those of the roster have a limit of their own.
-    const { handles } = this.#ground.roster;
-    return trustDrift(store, parsed.document)
-      .filter(({ cause }) => cause !== "earlier_key")
-      .map(({ key, handle, detail }) =>
-        keyDrift(key, handles.includes(handle) ? handle : undefined, detail),
-      );
-  }
+  return trustDrift(store, parsed.document)
+    .filter(({ cause }) => cause !== "earlier_key")
+    .map(({ key, handle, detail }) =>
+      keyDrift(key, handles.includes(handle) ? handle : undefined, detail),
+    );
 }
 
 function keyDrift(key: string, peer: string | undefined, detail: string): OperatorIncident {

@@ -46,8 +46,8 @@ export class TierDuty implements Duty {
     if (readiness.is !== "ready") return false;
     for (const { name, said } of store.tiers.awaiting()) {
       const { tier, isBlocked } = place.believed(name);
-      if (tier === undefined || isBlocked || said === tier || !members.has(name)) continue;
-      if (isHeld(this.#ground, name)) continue;
+      if (tier === undefined || isBlocked || said === tier) continue;
+      if (!members.has(name) || isHeld(this.#ground, name)) continue;
       this.#ground.say(into, {
         ...{ to: [name], type: ANNOUNCEMENT, subject: `${name} is ${tier} here`, priority: "low" },
         body: fromPlain({ about: name, tier }),

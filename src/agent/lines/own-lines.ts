@@ -104,33 +104,32 @@ export class OwnLines {
     const { seq, id } = chains.whole(this.#self);
     const head = id === null ? undefined : { seq, id };
     const { line } = composeLine(draft, { ...this.#at(signing, draft), head }, signing.signer);
-    const read = readLine(line, signing.wireId);
-    if (!read.ok || read.line.seq === null) throw new Error("a line of ours cannot be read");
-    const { n } = into.hold({
-      ...newLine(read.line, { isOurs: false, isVerified: true }),
-      receivedMs: signing.nowMs,
-      isLive: true,
-    });
-    into.setVerdict(n, "passed");
+    const held = this.#hold(into, line, signing);
+    if (held.seq === null) throw new Error("a line of our chain has no number");
     this.#store.asks.judge(signing.wireId, MOST_JUDGED);
     chains.advance(this.#self);
-    chains.setJudged(this.#self, read.line.seq);
-    const held = this.#store.line(n);
-    if (held === undefined) throw new Error("a line that was just held is missing");
-    return held;
+    chains.setJudged(this.#self, held.seq);
+    return this.#held(held.n);
   }
 
   /** Within a transaction: signs a beat that is in no chain. Only the latest is kept. */
   sayLoose(into: StoreWriter, draft: Draft, signing: Signing): HeldLine {
-    const { wireId, signer, version } = signing;
-    const { timestamp } = this.#at(signing, draft);
-    const { line } = composeLoose(draft, { timestamp, wireId, version }, signer);
-    const read = readLine(line, wireId);
-    if (!read.ok) throw new Error("a beat of ours cannot be read");
-    const added = newLine(read.line, { isOurs: false, isVerified: true });
-    const { n } = into.hold({ ...added, receivedMs: signing.nowMs, isLive: true });
-    into.setVerdict(n, "passed");
+    const { line } = composeLoose(draft, this.#at(signing, draft), signing.signer);
+    const held = this.#hold(into, line, signing);
     this.#store.extras.add(line, signing.nowMs);
+    return held;
+  }
+
+  #hold(into: StoreWriter, bytes: Uint8Array, { wireId, nowMs }: Signing): HeldLine {
+    const read = readLine(bytes, wireId);
+    if (!read.ok) throw new Error("a line of ours cannot be read");
+    const added = newLine(read.line, { isOurs: false, isVerified: true });
+    const { n } = into.hold({ ...added, receivedMs: nowMs, isLive: true });
+    into.setVerdict(n, "passed");
+    return this.#held(n);
+  }
+
+  #held(n: number): HeldLine {
     const held = this.#store.line(n);
     if (held === undefined) throw new Error("a line that was just held is missing");
     return held;
@@ -138,18 +137,9 @@ export class OwnLines {
 
   /** What the publisher needs of our chain. */
   chain(): OwnChain {
-    const author = this.#self;
-    const { chains } = this.#store;
     return {
-      last: chains.whole(author).seq,
+      ...chainToPublish(this.#store, this.#self),
       extras: (after) => this.#store.extras.after(after),
-      after: (seq, limit) =>
-        chains.followed(author, seq, limit).flatMap((n) => {
-          const line = this.#store.line(n);
-          return line === undefined || line.seq === null
-            ? []
-            : [{ seq: line.seq, bytes: line.bytes }];
-        }),
     };
   }
 
@@ -160,4 +150,18 @@ export class OwnLines {
     if (timestamp === correlationId) timestamp = nextTimestamp(nowMs, micros, timestamp);
     return { timestamp, wireId, version };
   }
+}
+
+/** The followed branch of an author's chain, as carriers get it. */
+export function chainToPublish(store: Store, author: string): Pick<OwnChain, "last" | "after"> {
+  return {
+    last: store.chains.whole(author).seq,
+    after: (seq, limit) =>
+      store.chains.followed(author, seq, limit).flatMap((n) => {
+        const line = store.line(n);
+        return line === undefined || line.seq === null
+          ? []
+          : [{ seq: line.seq, bytes: line.bytes }];
+      }),
+  };
 }

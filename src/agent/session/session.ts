@@ -10,19 +10,17 @@ import { Core, type CorePlace } from "../core.ts";
 import { AgentNotices } from "../duties/agent-notices.ts";
 import { DecisionRecord } from "../duties/decision-record.ts";
 import type { Duty } from "../duties/duty.ts";
-import { EvidenceDuty } from "../duties/evidence.ts";
-import { FillFolder } from "../duties/fill-folder.ts";
-import { IncidentLog } from "../duties/incident-log.ts";
+import { evidenceDuty } from "../duties/evidence.ts";
+import { fillFolder } from "../duties/fill-folder.ts";
+import { incidentLog } from "../duties/incident-log.ts";
 import { KeyDuty } from "../duties/keys.ts";
-import { OperatorIncidents } from "../duties/operator-incidents.ts";
-import { Parking } from "../duties/parking.ts";
-import { PolicyDrift } from "../duties/policy-drift.ts";
-import { SafeModeFile } from "../duties/safe-mode-file.ts";
-import { StateFile } from "../duties/state-file.ts";
+import { operatorIncidents } from "../duties/operator-incidents.ts";
+import { policyDrift } from "../duties/policy-drift.ts";
 import { TierDuty } from "../duties/tiers.ts";
-import { TransportTroubles } from "../duties/transport-troubles.ts";
+import { safeModeFile, stateFile } from "../duties/wire-files.ts";
 import { OperatorDecisions } from "../lines/operator-decisions.ts";
 import { readMark, writeMark, type Mark } from "../lines/mark.ts";
+import { parkingDuty } from "../parked.ts";
 import type { World } from "./world.ts";
 
 /** Who opens a session. A reader shows what a daemon has committed: it writes nothing and takes nothing in. */
@@ -88,18 +86,17 @@ export class Session {
     const wireDir = wire.folder;
     return [
       this.notices,
-      new OperatorIncidents(core),
-      new PolicyDrift(core, disk, () => this.config),
-      new TransportTroubles(core, () => carriers.transports),
+      operatorIncidents(core),
+      policyDrift(core, () => this.config),
       new KeyDuty(core, trust, settings.keyGraceHours),
       new TierDuty(core, trust),
-      new Parking(core, hooks?.stop),
-      new EvidenceDuty(core, paths),
-      new DecisionRecord(core, { wireDir }),
-      new IncidentLog(core, { wireDir }),
-      new SafeModeFile(core, { wireDir }),
-      new StateFile(core, statePath(wire, handle)),
-      new FillFolder(core, {
+      parkingDuty(core, hooks?.stop),
+      evidenceDuty(core, paths),
+      new DecisionRecord(core, wireDir),
+      incidentLog(core, wireDir),
+      safeModeFile(core, wireDir),
+      stateFile(core, statePath(wire, handle)),
+      fillFolder(core, {
         ...{ wireDir, mode: sharingOf(disk, wireDir).logMode },
         isMover: () => carriers.git.view()?.is_mover ?? false,
         isLocal: (other) => other === handle || isAgentHere(disk, places, paths.wireKey, other),

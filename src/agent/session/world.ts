@@ -5,7 +5,7 @@ import type { Checkpointer } from "../../store/checkpointer.ts";
 import type { Notice } from "../../store/notices.ts";
 import type { VerifyAll } from "../../wire/signature.ts";
 import type { Core } from "../core.ts";
-import type { StopHook } from "../duties/parking.ts";
+import type { StopHook } from "../parked.ts";
 import type { Clock } from "./clock.ts";
 
 /** What an agent needs of the world, passed in so that a simulator can own all of it. */

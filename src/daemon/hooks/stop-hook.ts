@@ -1,5 +1,4 @@
-import type { StopHook } from "../../agent/duties/parking.ts";
-import type { StopEnd } from "../../agent/parked.ts";
+import type { StopEnd, StopHook } from "../../agent/parked.ts";
 import { startHook, type HookEnd, type HookHost } from "./run-hook.ts";
 
 /**

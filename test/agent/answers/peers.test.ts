@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { peersView, recipientsOf } from "../../../src/agent/answers/peers.ts";
 import { stateView } from "../../../src/agent/answers/status.ts";
 import { teamView } from "../../../src/agent/answers/team.ts";
-import { StateFile } from "../../../src/agent/duties/state-file.ts";
+import { stateFile } from "../../../src/agent/duties/wire-files.ts";
 import type { Known } from "../../../src/agent/duties/duty.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 import { CoreWire } from "../../support/core-wire.ts";
@@ -113,7 +113,7 @@ test("the team is ourselves and the others, each with what it owes and waits for
 
 test("how much is unread stands in the wire for people, and is written again when it is changed", async () => {
   const wire = new CoreWire(root, ["forge", "scribe"], undefined, ({ name }) => (ground) => [
-    new StateFile(ground, join(root, `${name}_state.json`)),
+    stateFile(ground, join(root, `${name}_state.json`)),
   ]);
   await wire.settle(2);
   const path = join(root, "scribe_state.json");

@@ -36,9 +36,7 @@ async function start(
     undefined,
     ({ name, home }) =>
       (ground) =>
-        recorders.includes(name)
-          ? [new DecisionRecord(ground, { wireDir: join(home, "..", "files") })]
-          : [],
+        recorders.includes(name) ? [new DecisionRecord(ground, join(home, "..", "files"))] : [],
   );
   await wire.settle(1);
 }

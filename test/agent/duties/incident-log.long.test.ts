@@ -9,8 +9,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { IncidentLog } from "../../../src/agent/duties/incident-log.ts";
-import { SafeModeFile } from "../../../src/agent/duties/safe-mode-file.ts";
+import { incidentLog } from "../../../src/agent/duties/incident-log.ts";
+import { safeModeFile } from "../../../src/agent/duties/wire-files.ts";
 import type { HeldLine } from "../../../src/store/store.ts";
 import { fromPlain, parseObject } from "../../../src/wire/json/json.ts";
 import { MINUTE_MS } from "../../../src/wire/durations.ts";
@@ -26,8 +26,8 @@ let wire: CoreWire;
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "deaddrop-incident-log-"));
   wire = new CoreWire(root, ["forge", "scribe"], undefined, ({ home }) => (ground) => {
-    const at = { wireDir: join(home, "..", "files") };
-    return [new IncidentLog(ground, at), new SafeModeFile(ground, at)];
+    const wireDir = join(home, "..", "files");
+    return [incidentLog(ground, wireDir), safeModeFile(ground, wireDir)];
   });
   await wire.settle(1);
 });

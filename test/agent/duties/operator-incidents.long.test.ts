@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ground } from "../../../src/agent/duties/duty.ts";
-import { OperatorIncidents } from "../../../src/agent/duties/operator-incidents.ts";
+import { operatorIncidents } from "../../../src/agent/duties/operator-incidents.ts";
 import { composeLine, nextTimestamp } from "../../../src/wire/compose.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../src/wire/durations.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
@@ -16,7 +16,7 @@ let wire: CoreWire;
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "deaddrop-told-"));
   wire = new CoreWire(root, ["forge", "scribe", "ann"], undefined, () => (ground) => [
-    new OperatorIncidents(ground),
+    operatorIncidents(ground),
   ]);
   await wire.settle();
 });
@@ -169,8 +169,8 @@ test("a fork of the roster is told once", async () => {
   });
   for (let round = 0; round < 2; round += 1) {
     await read("scribe");
-    const duty = new OperatorIncidents(forked);
-    core.store.write((into) => duty.decide(into));
+    const duty = operatorIncidents(forked);
+    core.store.write((into) => duty.decide?.(into));
   }
   expect(told("scribe")).toEqual(["roster_forked -"]);
 });

@@ -3,9 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { parkedView, stateView } from "../../../src/agent/answers/status.ts";
-import { Parking, type StopHook } from "../../../src/agent/duties/parking.ts";
 import type { Known } from "../../../src/agent/duties/duty.ts";
-import { withParking, type StopEnd } from "../../../src/agent/parked.ts";
+import {
+  parkingDuty,
+  withParking,
+  type StopEnd,
+  type StopHook,
+} from "../../../src/agent/parked.ts";
 import { isParking } from "../../../src/protocol/asks/requests.ts";
 import type { HeldLine } from "../../../src/store/store.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
@@ -41,7 +45,7 @@ beforeEach(() => {
 /** forge has asked scribe to finish. */
 async function asked(): Promise<{ wire: CoreWire; scribe: CoreAgent; ask: HeldLine }> {
   const wire = new CoreWire(root, ["forge", "scribe"], undefined, ({ name }) => (ground) => [
-    new Parking(ground, name === "scribe" ? hook : undefined),
+    parkingDuty(ground, name === "scribe" ? hook : undefined),
   ]);
   await wire.settle(2);
   const ask = wire.agent("forge").say("please finish", {

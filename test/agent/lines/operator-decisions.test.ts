@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { waitsView } from "../../../src/agent/answers/waits.ts";
-import { EvidenceDuty } from "../../../src/agent/duties/evidence.ts";
+import { evidenceDuty } from "../../../src/agent/duties/evidence.ts";
 import { KeyDuty } from "../../../src/agent/duties/keys.ts";
 import { OperatorDecisions } from "../../../src/agent/lines/operator-decisions.ts";
 import type { HeldLine } from "../../../src/store/store.ts";
@@ -25,7 +25,7 @@ function makeWire(): TrustWire {
   return new TrustWire(root, ["forge", "scribe"], {
     duties: ({ ground, trust, paths }) => [
       new KeyDuty(ground, trust, 24),
-      new EvidenceDuty(ground, paths),
+      evidenceDuty(ground, paths),
     ],
   });
 }

@@ -62,7 +62,7 @@ export class Stage {
       honest,
       carrying.transports,
       ({ name }) =>
-        (ground) => [new DecisionRecord(ground, { wireDir: carrying.folder(name) })],
+        (ground) => [new DecisionRecord(ground, carrying.folder(name))],
       (_agent, place) => ({
         ...place,
         pinned: { roster, epoch: 0 },

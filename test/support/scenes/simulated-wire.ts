@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { Agent } from "../../../src/agent/agent.ts";
-import type { StopHook } from "../../../src/agent/duties/parking.ts";
+import type { StopHook } from "../../../src/agent/parked.ts";
 import { systemClock } from "../../../src/agent/session/clock.ts";
 import { silentLogger, type World } from "../../../src/agent/session/world.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
