@@ -16,7 +16,6 @@ import type { MemberChange } from "./answers/members.ts";
 import { viewOf } from "./answers/views.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
 import type { OwnMatter } from "./duties/agent-notices.ts";
-import { markIdsRead } from "./mark-read.ts";
 import type { StateChange } from "./own-state.ts";
 import { answered, leaveWire, notSent, proposeMembers, sendGroups, sendOnce } from "./sending.ts";
 import { lockIdentity } from "./session/identity-lock.ts";
@@ -157,7 +156,7 @@ export class Agent implements OperatedAgent {
   }
 
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }> {
-    return this.#using(({ core }) => ({ read: markIdsRead(core, ids) }));
+    return this.#using(({ core }) => ({ read: core.markRead(ids) }));
   }
 
   setStatus(change: StateChange): Promise<void> {

@@ -29,7 +29,7 @@ import { readLine } from "../protocol/admit/read-line.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import type { SendKey } from "../store/sends.ts";
 import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
-import type { OperatorIncident } from "../store/told.ts";
+import { INCIDENTS_TOLD, type OperatorIncident } from "../store/told.ts";
 import type { AnswerTimes } from "../wire/limits.ts";
 import { HOUR_MS, MINUTE_MS } from "../wire/durations.ts";
 import type { Draft } from "../wire/compose.ts";
@@ -98,6 +98,8 @@ const MOST_INCIDENTS = 256;
 const ANSWERING: ReadonlySet<Naming> = new Set(["answers", "about", "counters"]);
 /** In one round it decides at most so often. */
 const MOST_DECIDED = 16;
+/** Lines with one id that are marked as read. */
+const MOST_OF_ONE_ID = 8;
 /** Copies for others that one round puts into our carriers. */
 const MOST_COPIES = 256;
 
@@ -430,15 +432,19 @@ export class Core {
   }
 
   /**
-   * Marks mail, and notices by their ids, as read, or everything; returns how many of them were unread. It is an
-   * act of the agent itself.
+   * An act of the agent itself: marks what these ids name as read, mail by event ids and notices by theirs, or all
+   * mail and notices; `INCIDENTS_TOLD` is our operator's. Returns how many were unread. Spec 3.12, 4.9.
    */
-  markRead(ns: readonly number[] | "all", notices: readonly string[] = []): number {
+  markRead(ids: readonly string[] | "all"): number {
     const { store } = this;
+    if (ids !== "all" && ids.includes(INCIDENTS_TOLD))
+      return store.write(() => store.told.markRead());
     return store.write((into) => {
       this.#heart.noteAct(into);
-      if (ns === "all") return store.mail.markAllRead() + store.notices.markRead("all");
-      return into.markRead(ns) + store.notices.markRead(notices);
+      if (ids === "all") return store.mail.markAllRead() + store.notices.markRead("all");
+      const events = ids.filter((id) => /^[0-9a-f]{64}$/u.test(id));
+      const ns = events.flatMap((id) => store.mail.after({ id, unread: true }, 0, MOST_OF_ONE_ID));
+      return into.markRead(ns) + store.notices.markRead(ids.filter((id) => id.startsWith("n-")));
     });
   }
 
@@ -500,8 +506,7 @@ export class Core {
       if (line === undefined) continue;
       if (line.type === "heartbeat") this.#foldBeat(line);
       else this.#foldWord(line);
-      this.#heart.take(line);
-      for (const duty of this.#duties) duty.take?.(into, line);
+      this.#notifyDuties(into, line);
     }
     this.store.asks.judge(this.place.wireId, ns.length + MOST_DECIDED);
   }
@@ -514,9 +519,13 @@ export class Core {
       if (line === undefined) continue;
       if (isLinked.has(n)) this.#foldWord(line);
       else this.#foldClaim(line);
-      this.#heart.take(line);
-      for (const duty of this.#duties) duty.take?.(into, line);
+      this.#notifyDuties(into, line);
     }
+  }
+
+  #notifyDuties(into: StoreWriter, line: HeldLine): void {
+    this.#heart.take(line);
+    for (const duty of this.#duties) duty.take?.(into, line);
   }
 
   #foldWord(line: HeldLine): void {
@@ -618,10 +627,9 @@ export class Core {
     let hasSigned = false;
     for (const { place: incident, by: of } of owed) {
       if (!isChained(incident)) continue;
-      const { seq, id, fork } = this.store.chains.whole(of);
-      const isRead = this.#reading.knownMs(of) !== undefined && fork === null;
-      if (id === null || !isRead) continue;
-      const whole = { author: of, seq, id };
+      const whole = this.store.chains.tip(of);
+      const isForked = this.store.chains.whole(of).fork !== null;
+      if (whole === undefined || isForked || this.#reading.knownMs(of) === undefined) continue;
       const addressee = { incident, of, whole, cadenceMs: this.cadenceMs(of) };
       const body = escalationDue(this.history, addressee, this.#safeModeReader);
       const thread = this.store.lineAt(incident)?.thread;
@@ -668,7 +676,7 @@ export class Core {
       nowMs: this.world.clock.wallMs(),
       answerMs: answerTimes.answerMinutes * MINUTE_MS,
       proposalMs: answerTimes.proposalHours * HOUR_MS,
-      whole: (author) => this.#whole(author),
+      whole: (author) => this.store.chains.tip(author),
       isForked: (author) => this.store.chains.whole(author).fork !== null,
       isMember: (author) => this.members.has(author),
       cadenceMs: (author) => this.cadenceMs(author),
@@ -684,7 +692,7 @@ export class Core {
   get onlookers(): Onlookers {
     const beats = this.store.beats(this.place.self);
     return {
-      whole: (author) => this.#whole(author),
+      whole: (author) => this.store.chains.tip(author),
       chains: (author) =>
         this.members.get(author) === true || this.store.chains.lastHeld(author) > 0,
       isSilent: (author) => {
@@ -697,11 +705,6 @@ export class Core {
   /** The carriers of an author were read to their end as of then (wall ms); undefined: not yet. */
   knownMs(author: string): number | undefined {
     return this.#reading.knownMs(author);
-  }
-
-  #whole(author: string): ChainPlace | undefined {
-    const { seq, id } = this.store.chains.whole(author);
-    return id === null ? undefined : { author, seq, id };
   }
 
   /** ms between the beats of an author, as its last one says. */

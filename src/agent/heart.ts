@@ -224,8 +224,7 @@ export class Heart {
   /** What our last chained beat says: it may have been written before our store was lost. */
   #lastSaid(): { readonly isBusy: boolean; readonly wakeups: number } {
     const { store, history, place } = this.#core;
-    const { seq, id } = store.chains.whole(place.self);
-    const tip = id === null ? undefined : { author: place.self, seq, id };
+    const tip = store.chains.tip(place.self);
     const body = tip === undefined ? undefined : history.lastBeats(tip, Infinity)[0]?.body;
     if (body === undefined) return { isBusy: false, wakeups: 0 };
     return {

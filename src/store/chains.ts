@@ -145,6 +145,12 @@ export class Chains extends Rows {
     return this.database.get(sql, author) ?? NOBODY;
   }
 
+  /** The last line of an author that is linked and followed. */
+  tip(author: string): ChainPlace | undefined {
+    const { seq, id } = this.whole(author);
+    return id === null ? undefined : { author, seq, id };
+  }
+
   /** `n` of lines that are struck or not followed, and have no verdict yet. */
   unjudgedAside(author: string, limit: number): number[] {
     const sql = `select n from lines where ${OF} and aside is not null and verdict is null order by seq, n limit ?`;

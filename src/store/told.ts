@@ -22,6 +22,8 @@ export interface ToldIncident extends Omit<OperatorIncident, "key" | "peer" | "c
   readonly peer: string | null;
 }
 
+/** Among ids to mark as read: everything that the operator was told. */
+export const INCIDENTS_TOLD = "incident-notices";
 /** So many about one peer are told within an hour, then one that says that there are more. */
 const MAX_TOLD_PER_HOUR = 6;
 /** The texts of so many are kept, the newest ones. */

@@ -152,10 +152,7 @@ function factsOf(known: Sending): SentFacts {
   const beats = store.beats(place.self);
   return {
     publishedMs: (line) => known.publishedMs(line),
-    tip: (agent) => {
-      const { seq, id } = store.chains.whole(agent);
-      return id === null ? undefined : { author: agent, seq, id };
-    },
+    tip: (agent) => store.chains.tip(agent),
     lifeMs: (agent) => beats.life(agent)?.receivedMs,
   };
 }

@@ -79,7 +79,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   const wireKey = resolveWireKey(disk, places, request.handle, wireDir, claimedWireId(disk, wire));
   const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
   preparePrivateFolders(disk, paths);
-  const identity = loadSigningIdentity(disk, paths);
+  const trustAndKeys = readTrustAndKeys(disk, paths);
   const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
   const hasJoined = readPinned(disk, paths, "config") !== undefined;
   const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
@@ -89,17 +89,8 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   // An identity that turns out not to be on this wire has not joined it.
   rememberWire(disk, paths, config.wireId);
   return {
-    handle: request.handle,
-    paths,
-    wire,
-    identity,
-    nextIdentity: loadNextIdentity(disk, paths),
-    nextIsUrgent: isNextUrgent(disk, paths),
-    config,
-    tiers,
-    pinned: pinnedRoster,
-    settings,
-    store: storeOf(disk, paths, identity),
+    ...{ handle: request.handle, paths, wire, config, tiers, pinned: pinnedRoster, settings },
+    ...trustAndKeys,
   };
 }
 

@@ -48,8 +48,7 @@ export class KeyDuty implements Duty {
     // What is not delivered asks nothing of our agent.
     if (asked?.verdict !== "mail" || asked.aside !== null || asked.author === place.self) return;
     if (this.#changeIn(asked) === undefined) return;
-    const { seq, id } = store.chains.whole(asked.author);
-    store.keyChanges.noteAcked(asked.n, id === null ? undefined : { seq, id });
+    store.keyChanges.noteAcked(asked.n, store.chains.tip(asked.author));
   }
 
   decide(into: StoreWriter): boolean {
@@ -162,7 +161,7 @@ export class KeyDuty implements Duty {
     const { self } = this.#ground.place;
     const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
     const { signer } = identity;
-    const last = this.#whole();
+    const last = this.#ground.store.chains.tip(self);
     this.#trust.change((store) => {
       const both = inTurn(
         store,
@@ -201,10 +200,11 @@ export class KeyDuty implements Duty {
 
   /** A key that nobody has to believe any more is one that we have used before. */
   #retire(): void {
+    const last = this.#ground.store.chains.tip(this.#ground.place.self);
     for (const { keyId } of this.#earlier) {
       if (this.#agreed("deactivate_key", keyId) === undefined) continue;
       const at = new Date(this.#ground.world.clock.wallMs()).toISOString();
-      this.#trust.change((store) => deactivateKey(store, keyId, at, this.#whole()));
+      this.#trust.change((store) => deactivateKey(store, keyId, at, last));
     }
   }
 
@@ -247,11 +247,6 @@ export class KeyDuty implements Duty {
       if (asked?.is === "approved") return asked.parties;
     }
     return undefined;
-  }
-
-  #whole(): LinePlace | undefined {
-    const { seq, id } = this.#ground.store.chains.whole(this.#ground.place.self);
-    return id === null ? undefined : { seq, id };
   }
 }
 

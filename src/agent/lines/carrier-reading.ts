@@ -32,26 +32,6 @@ export interface Stop {
   readonly sinceMs: number;
 }
 
-/** What one pass over the carriers has found. */
-export interface Pass {
-  /** More can be read at once. */
-  readonly hasMore: boolean;
-  /** Part of the initial scan; the next pass judges its lines. */
-  readonly isFirstReading: boolean;
-  /** Carriers that cannot be read, by transport and name. */
-  readonly troubles: ReadonlyMap<string, StorageError>;
-  /** What was passed over, by the owner of the carrier. */
-  readonly skipped: ReadonlyMap<string, readonly SkippedIn[]>;
-  /** How much of what was written since the first reading proves nothing, by the owner of the carrier. */
-  readonly junk: ReadonlyMap<string, Charge>;
-  /** Carriers that have lost lines, by name, and whose they are. */
-  readonly shorter: ReadonlyMap<string, string>;
-  /** Owners of whom something that is there is not read, and why. */
-  readonly stops: ReadonlyMap<string, Stop>;
-  /** Lines with our name that our mark does not know. */
-  readonly foreign: Taken["foreign"];
-}
-
 const NOTHING: Charge = { bytes: 0, lines: 0 };
 /** A carrier that has become shorter so soon after an archived part of its owner came has lost nothing. */
 const ARCHIVED_MS = 10 * MINUTE_MS;
@@ -112,7 +92,7 @@ export class CarrierReading {
       carriers.map(({ carrier }) => carrier),
       at.now(),
     );
-    const result = new PassResult(this.#stops, { nowMs: wallMs, isFirstReading: !this.isLive });
+    const result = new Pass(this.#stops, wallMs, !this.isLive);
     // A fetch may end while we read: what it brought is read by the next pass.
     const owners = [at.by.self, ...at.handles, ...carriers.map(({ carrier }) => carrier.owner)];
     const known = new Map(
@@ -159,7 +139,7 @@ export class CarrierReading {
     transport: Transport,
     carrier: ListedCarrier,
     at: ReadingNow,
-    result: PassResult,
+    result: Pass,
   ): Promise<void> {
     const { owner, reader, name } = carrier;
     const key = `${transport.kind} ${name}`;
@@ -216,7 +196,7 @@ export class CarrierReading {
         return found;
       });
       if (isLive) this.#charge(owner, checked, taken, at);
-      result.add(owner, taken, { isLive, name });
+      result.add(owner, taken, isLive, name);
       if (taken.isFull)
         result.stop(owner, "rate", `more lines than ${at.by.limits.rateLimitMsgPerMin} a minute`);
       else if (read.hasMore) result.more(owner);
@@ -273,7 +253,7 @@ export class CarrierReading {
   }
 
   /** Lines that wait: for a key that is known by now, for a line, or for the time. */
-  async #settle(at: ReadingNow, result: PassResult): Promise<void> {
+  async #settle(at: ReadingNow, result: Pass): Promise<void> {
     for (const author of this.#store.chains.unfinished()) {
       for (;;) {
         const proven = await this.#intake.prove(author, at.by);
@@ -286,7 +266,7 @@ export class CarrierReading {
 
   #settleOnce(
     at: ReadingNow,
-    result: PassResult,
+    result: Pass,
     proven: Awaited<ReturnType<Intake["prove"]>>,
   ): void {
     const { wallMs } = at.now();
@@ -346,41 +326,40 @@ function lastNumber(author: string, checked: Awaited<ReturnType<Intake["check"]>
   return Math.max(0, ...seqs);
 }
 
-class PassResult implements Pass {
+/** What one pass over the carriers has found. */
+export class Pass {
+  /** More can be read at once. */
   hasMore = false;
+  /** Part of the initial scan; the next pass judges its lines. */
+  readonly isFirstReading: boolean;
+  /** Carriers that cannot be read, by transport and name. */
   readonly troubles = new Map<string, StorageError>();
-  readonly junk = new Map<string, Charge>();
-  readonly shorter = new Map<string, string>();
+  /** What was passed over, by the owner of the carrier. */
   readonly skipped = new Map<string, readonly SkippedIn[]>();
+  /** How much of what was written since the first reading proves nothing, by the owner of the carrier. */
+  readonly junk = new Map<string, Charge>();
+  /** Carriers that have lost lines, by name, and whose they are. */
+  readonly shorter = new Map<string, string>();
+  /** Owners of whom something that is there is not read, and why. */
   readonly stops = new Map<string, Stop>();
-  readonly foreign: Taken["foreign"][number][] = [];
   /** Owners of whom not everything was read. */
   readonly left = new Set<string>();
-  readonly isFirstReading: boolean;
   readonly #before: ReadonlyMap<string, Stop>;
   readonly #nowMs: number;
 
   /** @param before stops of the pass before */
-  constructor(
-    before: ReadonlyMap<string, Stop>,
-    { nowMs, isFirstReading }: { readonly nowMs: number; readonly isFirstReading: boolean },
-  ) {
+  constructor(before: ReadonlyMap<string, Stop>, nowMs: number, isFirstReading: boolean) {
     this.#before = before;
     this.#nowMs = nowMs;
     this.isFirstReading = isFirstReading;
   }
 
-  add(
-    owner: string,
-    { skipped, junk, foreign, hasMore }: Taken,
-    { isLive, name }: { readonly isLive: boolean; readonly name: string },
-  ): void {
-    const { bytes, lines } = this.junk.get(owner) ?? { bytes: 0, lines: 0 };
+  add(owner: string, { skipped, junk, hasMore }: Taken, isLive: boolean, carrier: string): void {
+    const { bytes, lines } = this.junk.get(owner) ?? NOTHING;
     if (isLive && skipped.length > 0)
       this.junk.set(owner, { bytes: bytes + junk.bytes, lines: lines + skipped.length });
-    const found = skipped.map((each) => ({ ...each, carrier: name }));
+    const found = skipped.map((each) => ({ ...each, carrier }));
     if (found.length > 0) this.skipped.set(owner, [...(this.skipped.get(owner) ?? []), ...found]);
-    this.foreign.push(...foreign);
     this.hasMore ||= hasMore;
   }
 

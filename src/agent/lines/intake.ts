@@ -104,6 +104,7 @@ type JudgedLine = Pick<
   | "receivedMs"
   | "keyId"
   | "isVerified"
+  | "bytes"
 >;
 
 type Waits = Extract<Verdict, { readonly is: "waits" }>["for"];
@@ -447,8 +448,8 @@ class Taking {
   /** Whether no close is left to judge. What a party had read when it was free to answer starts its time. */
   #judgeAsks(): boolean {
     for (const author of this.#free) {
-      const { seq, id } = this.#store.chains.whole(author);
-      if (id !== null) this.#store.asks.addReady(this.#by.self, { author, seq, id }, this.#nowMs);
+      const tip = this.#store.chains.tip(author);
+      if (tip !== undefined) this.#store.asks.addReady(this.#by.self, tip, this.#nowMs);
     }
     return this.#store.asks.judge(this.#by.wireId, MOST_JUDGED);
   }
@@ -465,12 +466,12 @@ class Taking {
   }
 
   #added(n: number, line: AnyLine, added: NewLine): void {
-    const { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified } = added;
-    const known = { author, seq, id, isOurs, isLive, receivedMs, keyId: key, isVerified };
+    const { author, seq, id, bytes, isOurs, isLive, receivedMs, keyId: key, isVerified } = added;
+    const known = { author, seq, id, bytes, isOurs, isLive, receivedMs, keyId: key, isVerified };
     this.#read.set(n, { line, held: { n, ...known, branch: null, aside: null } });
     this.#lines.add(n);
-    const { bytes, lines } = this.#taken;
-    this.#taken = { bytes: bytes + line.bytes.length, lines: lines + 1 };
+    const taken = this.#taken;
+    this.#taken = { bytes: taken.bytes + bytes.length, lines: taken.lines + 1 };
   }
 
   #looseProblem(
@@ -648,10 +649,10 @@ class Taking {
     this.#hasMore = true;
   }
 
-  #readWaiting({ bytes }: WaitingLine): ChainedLine {
-    const read = readLine(bytes, this.#by.wireId);
-    if (!read.ok || read.line.seq === null) throw new Error("a line that waits is in no chain");
-    return read.line;
+  #readWaiting(waiting: WaitingLine): ChainedLine {
+    const line = this.#reread(waiting);
+    if (line.seq === null) throw new Error("a line that waits is in no chain");
+    return line;
   }
 
   #deliverBehindGap(author: string): void {
@@ -738,14 +739,14 @@ class Taking {
       const held = this.#read.get(n);
       const isNew = held?.held.seq === null && isState(held.line.type);
       const line = isNew ? this.#store.line(n) : undefined;
-      if (line?.verdict === null) this.#judge(line, this.#lineOf(line), chains.whole(line.author));
+      if (line?.verdict === null) this.#judge(line, chains.whole(line.author));
     }
     let hasMore = false;
     for (const author of this.#store.unjudgedAuthors()) {
       const lines = this.#store.unjudged(author, UNLINKED);
       let isJudged = false;
       for (const line of lines) {
-        const waits = this.#judge(line, this.#lineOf(line), chains.whole(author));
+        const waits = this.#judge(line, chains.whole(author));
         isJudged ||= waits === undefined;
       }
       hasMore ||= isJudged && lines.length === UNLINKED;
@@ -758,7 +759,7 @@ class Taking {
     const { chains } = this.#store;
     for (const n of chains.unjudgedAside(author, PORTION)) {
       const line = this.#store.line(n);
-      if (line !== undefined) this.#judge(line, this.#lineOf(line), whole);
+      if (line !== undefined) this.#judge(line, whole);
     }
     const before = chains.judged(author);
     let judged = before;
@@ -780,14 +781,14 @@ class Taking {
 
   #judgeRow(row: FollowedRow, whole: Whole): Waits | undefined {
     const known = this.#read.get(row.n);
-    if (known !== undefined) return this.#judge({ ...known.held, ...row }, known.line, whole);
-    const held = this.#store.line(row.n);
+    const held = known === undefined ? this.#store.line(row.n) : { ...known.held, ...row };
     if (held === undefined) throw new Error(`line ${row.n} is not held`);
-    return this.#judge(held, this.#reread(held), whole);
+    return this.#judge(held, whole);
   }
 
   /** What it waits for; undefined: it has its verdict. */
-  #judge(held: JudgedLine, line: AnyLine, whole: Whole): Waits | undefined {
+  #judge(held: JudgedLine, whole: Whole): Waits | undefined {
+    const line = this.#read.get(held.n)?.line ?? this.#reread(held);
     const verdict = verdictOf(line, this.#circumstances(held, line, whole));
     const isLate = verdict.is !== "waits" && !this.#lines.has(held.n);
     if (isLate && line.type !== "heartbeat") this.#judged.push(held.n);
@@ -806,11 +807,7 @@ class Taking {
     this.#mail = [];
   }
 
-  #lineOf(held: HeldLine): AnyLine {
-    return this.#read.get(held.n)?.line ?? this.#reread(held);
-  }
-
-  #reread({ bytes }: HeldLine): AnyLine {
+  #reread({ bytes }: Pick<HeldLine, "bytes">): AnyLine {
     const read = readLine(bytes, this.#by.wireId);
     if (!read.ok) throw new Error(`a line that is held is ${read.problem.reason}`);
     return read.line;

@@ -1,4 +1,4 @@
-import { INCIDENTS_TOLD } from "../../agent/mark-read.ts";
+import { INCIDENTS_TOLD } from "../../store/told.ts";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { IncidentView, IncidentAddressee, NoticeView, SafeModeView } from "../../api/views.ts";

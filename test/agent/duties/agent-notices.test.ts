@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { HeldLine } from "../../../src/store/store.ts";
 import type { Draft } from "../../../src/wire/compose.ts";
-import { markIdsRead } from "../../../src/agent/mark-read.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { placeJson } from "../../../src/wire/places.ts";
 import type { CoreAgent } from "../../support/core-wire.ts";
@@ -326,11 +325,11 @@ test("a notice is in the file, heard of once, and marked as read with mail or by
   expect(wire.heard.filter(([name]) => name === "forge").map(([, each]) => each)).toEqual(plain);
   const [mail = 0] = forge.core.store.mail.after({ unread: true }, 0, 1);
   const ids = [plain[0]?.id ?? "", forge.core.store.line(mail)?.id ?? "", "a thread", "n-0"];
-  expect([markIdsRead(forge.core, ids), markIdsRead(forge.core, ids)]).toEqual([2, 0]);
+  expect([forge.core.markRead(ids), forge.core.markRead(ids)]).toEqual([2, 0]);
   expect(wire.list("forge", { unread: true }).map(({ id }) => id)).toEqual([plain[1]?.id]);
   expect(forge.core.store.notices.countUnread()).toBe(1);
   // The other answer of scribe is mail.
-  expect(markIdsRead(forge.core, "all")).toBe(2);
+  expect(forge.core.markRead("all")).toBe(2);
   expect(forge.core.store.notices.countUnread()).toBe(0);
 });
 
