@@ -107,3 +107,24 @@ export function newPeer(handle: string): Peer {
     extra: {},
   };
 }
+
+/** What is believed of an agent; of one that the store does not name, its name alone. */
+export function peerNamed(store: TrustStore, handle: string): Peer {
+  return store.peers.get(handle) ?? newPeer(handle);
+}
+
+/**
+ * The last good line of an agent that is held: nothing behind it is mail before the operator decides. Null: there is
+ * none. Undefined: the agent is not held. Spec 2.5.
+ */
+export function heldAfter({
+  held,
+  keys,
+}: Pick<Peer, "held"> & {
+  readonly keys: readonly Pick<PinnedKey, "revoked" | "last">[];
+}): LinePlace | null | undefined {
+  if (held === undefined) return undefined;
+  const lasts = keys.filter(({ revoked }) => revoked === true).map(({ last }) => last);
+  const [lowest] = lasts.toSorted((one, other) => (one?.seq ?? 0) - (other?.seq ?? 0));
+  return lowest ?? null;
+}

@@ -197,7 +197,7 @@ describe("an audit (spec 4.10)", () => {
       believed: (author) => ({
         ...placeOf("ann").believed(author),
         keys: [...(authors.keyIds.get(author) ?? [])].map((keyId) => ({
-          ...{ keyId, key: new Uint8Array(32), isActive: true },
+          ...{ keyId, key: new Uint8Array(32), active: true },
         })),
       }),
     };
@@ -223,7 +223,7 @@ describe("an audit (spec 4.10)", () => {
       believed: (author) => ({
         ...believed(author),
         keys: believed(author).keys.map((key) => ({
-          ...{ ...key, isActive: false },
+          ...{ ...key, active: false },
           last: { seq: last?.place[1] ?? 0, id: last?.event_id ?? "" },
         })),
       }),

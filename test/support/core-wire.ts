@@ -296,8 +296,9 @@ export function corePlace(
     tiers: DEFAULT_HEARTBEAT_TIERS,
     domains: new Map(),
     believed: (author) => ({
-      ...{ tier: "ATTESTED", isBlocked: false, allowsUnchained: false, allowsUnsigned: false },
-      keys: [{ keyId: keyId(author, keyOf(author)), key: keyOf(author), isActive: true }],
+      ...{ tier: "ATTESTED", blocked: false, held: undefined },
+      ...{ allowUnchained: false, mayBeUnsigned: false },
+      keys: [{ keyId: keyId(author, keyOf(author)), key: keyOf(author), active: true }],
     }),
   };
 }

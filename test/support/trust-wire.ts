@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { PrivateTrust } from "../../src/agent/config/private-trust.ts";
-import { believedIn } from "../../src/agent/config/believed.ts";
 import type { CorePlace } from "../../src/agent/core.ts";
 import type { Duty, Ground } from "../../src/agent/duties/duty.ts";
 import { changePrivateTrust } from "../../src/agent/config/trust-store.ts";
@@ -9,7 +8,7 @@ import { agentPaths, type AgentPaths } from "../../src/storage/paths.ts";
 import { makeIdentity } from "../../src/storage/private/identity.ts";
 import { preparePrivateFolders } from "../../src/storage/private/private-folders.ts";
 import { acceptKey, setTier, type StoreChange } from "../../src/trust/pins.ts";
-import type { TrustStore } from "../../src/trust/store.ts";
+import { peerNamed, type TrustStore } from "../../src/trust/store.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
 import { publicKeyOf } from "../../src/wire/signature.ts";
 import { CoreWire, secretOf, WIRE_ID, type CoreAgent, type Transports } from "./core-wire.ts";
@@ -71,7 +70,7 @@ function trustingPlace(place: CorePlace, trust: PrivateTrust): CorePlace {
     get signer() {
       return trust.identity.signer;
     },
-    believed: (author) => believedIn(trust.store, author),
+    believed: (author) => peerNamed(trust.store, author),
   };
 }
 

@@ -73,7 +73,7 @@ function isBehindEnd({ place, store }: Owing, line: HeldLine, keyId: string): bo
   const { author, seq, id, aside } = line;
   if (aside === "struck") return true;
   const key = place.believed(author).keys.find((each) => each.keyId === keyId);
-  if (key === undefined || key.isActive) return false;
+  if (key === undefined || key.active) return false;
   if (key.last === undefined || seq === null) return true;
   const last = { author, ...key.last };
   const at = { author, seq, id };

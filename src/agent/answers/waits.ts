@@ -40,11 +40,11 @@ function decisionWaits({ store, place, world }: Known, peer: string): WaitView[]
   const [first, second = first] = fork === null ? [] : store.chains.rivals(peer, fork);
   if (second !== undefined)
     return [view("fork", second.place, `${peer} has signed two lines ${fork}`, second.receivedMs)];
-  const { tier, isBlocked, heldAfter } = place.believed(peer);
+  const { tier, blocked, held } = place.believed(peer);
   const line = store.firstUndecided(peer);
-  if (isBlocked || line === undefined) return [];
+  if (blocked || line === undefined) return [];
   const { receivedMs, sentMs, type } = line;
-  if (heldAfter !== undefined)
+  if (held !== undefined)
     return [
       view("held", line, `a key of ${peer} was revoked, and no other was compared`, receivedMs),
     ];

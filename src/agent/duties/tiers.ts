@@ -45,8 +45,8 @@ export class TierDuty implements Duty {
     const { store, members, place, readiness } = this.#ground;
     if (readiness.is !== "ready") return false;
     for (const { name, said } of store.tiers.awaiting()) {
-      const { tier, isBlocked } = place.believed(name);
-      if (tier === undefined || isBlocked || said === tier) continue;
+      const { tier, blocked } = place.believed(name);
+      if (tier === undefined || blocked || said === tier) continue;
       if (!members.has(name) || isHeld(this.#ground, name)) continue;
       this.#ground.say(into, {
         ...{ to: [name], type: ANNOUNCEMENT, subject: `${name} is ${tier} here`, priority: "low" },
@@ -79,7 +79,7 @@ export class TierDuty implements Duty {
     if (line.author === place.self && members.has(about)) store.tiers.noteSaid(about, tier);
     // It may stand behind lines that wait; what is refused announces nothing.
     const isTaken = line.verdict === "passed" || line.verdict === null;
-    const isBlocked = place.believed(line.author).isBlocked;
+    const isBlocked = place.believed(line.author).blocked;
     const isOfUs = about === place.self && members.has(line.author) && isTaken && !isBlocked;
     if (line.author !== place.self && isOfUs) store.tiers.noteGiven(line.author, tier);
   }

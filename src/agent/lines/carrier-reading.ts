@@ -264,11 +264,7 @@ export class CarrierReading {
     this.#settleOnce(at, result, []);
   }
 
-  #settleOnce(
-    at: ReadingNow,
-    result: Pass,
-    proven: Awaited<ReturnType<Intake["prove"]>>,
-  ): void {
+  #settleOnce(at: ReadingNow, result: Pass, proven: Awaited<ReturnType<Intake["prove"]>>): void {
     const { wallMs } = at.now();
     const taken = this.#store.write((into) => {
       const found = this.#intake.settle(into, at.by, wallMs, proven);

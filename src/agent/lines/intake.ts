@@ -1,6 +1,7 @@
 import type { SigningPolicy } from "../../trust/policy/config.ts";
 import { mayBeUnsigned } from "../../trust/policy/config.ts";
-import { isState, type Tier } from "../../trust/tiers.ts";
+import { heldAfter, type Peer, type PinnedKey } from "../../trust/store.ts";
+import { isState } from "../../trust/tiers.ts";
 import {
   readLine,
   type ChainedLine,
@@ -25,28 +26,12 @@ import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import type { ChainPlace, Place } from "../../wire/places.ts";
 import { decodeKey, isAcceptableKey, keyId, type VerifyAll } from "../../wire/signature.ts";
 
-/** What the operator believes of one key. Spec 2.1. */
-export interface PinnedKey {
-  readonly keyId: string;
-  readonly key: Uint8Array;
-  readonly isActive: boolean;
-  /** Of one that was deactivated: the last line for which it is believed. */
-  readonly last?: { readonly seq: number; readonly id: string };
-}
-
-/** What the operator believes of one agent. */
-export interface Believed {
-  /** Undefined: of a tier that does not exist. */
-  readonly tier: Tier | undefined;
-  readonly isBlocked: boolean;
-  /** Nothing behind this line is mail before the operator decides; null: none of its lines. Absent: it is not held. */
-  readonly heldAfter?: { readonly seq: number; readonly id: string } | null;
-  /** Lines without number are taken beside its chain. */
-  readonly allowsUnchained: boolean;
-  /** Unsigned lines are taken where policy takes them, though a key is pinned. */
-  readonly allowsUnsigned: boolean;
-  readonly keys: readonly PinnedKey[];
-}
+/** What the operator believes of one agent, as far as its lines are judged by that. Spec 2.1, 2.3. */
+export type Believed = Pick<
+  Peer,
+  "tier" | "blocked" | "held" | "allowUnchained" | "mayBeUnsigned"
+> & { readonly keys: readonly BelievedKey[] };
+export type BelievedKey = Pick<PinnedKey, "keyId" | "key" | "active" | "revoked" | "last">;
 
 /** By what lines are judged: pins, policy and members of this moment. */
 export interface Judging {
@@ -481,7 +466,7 @@ class Taking {
   ): Problem | undefined {
     const { author, signed, to, wire } = line;
     const { signing, wireId } = this.#by;
-    const { keys, allowsUnsigned } = this.#by.believed(author);
+    const { keys, mayBeUnsigned: allowsUnsigned } = this.#by.believed(author);
     if (author !== owner)
       return { reason: "wrong_file", detail: `from is ${author}, but ${owner} owns the file` };
     if (signed === undefined) {
@@ -626,7 +611,7 @@ class Taking {
   #isBranchTooMany(line: ChainedLine, isVerified: boolean): boolean {
     const { author, signed } = line;
     if (author === this.#by.self) return false;
-    const pinned = this.#by.believed(author).keys.flatMap((key) => (key.isActive ? key.keyId : []));
+    const pinned = this.#by.believed(author).keys.flatMap((key) => (key.active ? key.keyId : []));
     const key = pinned.find((each) => isVerified && each === signed.keyId);
     return this.#store.chains.isBranchTooMany(line, key, pinned);
   }
@@ -819,14 +804,14 @@ class Taking {
     const believed = this.#by.believed(author);
     const key = believed.keys.find(({ keyId: id }) => held.isVerified && id === held.keyId);
     const isOver =
-      key?.isActive === false &&
+      key?.active === false &&
       key.last !== undefined &&
       this.#store.chains.stateOf({ author, ...key.last }) === "linked";
     const skewMs = limits.maxClockSkewSeconds * 1_000;
     return {
       ...{ self, limits, receivedMs, nowMs: this.#nowMs, isOurs, aside, isLive },
-      tier: believed.isBlocked ? undefined : believed.tier,
-      isBlocked: believed.isBlocked,
+      tier: believed.blocked ? undefined : believed.tier,
+      isBlocked: believed.blocked,
       isMember: this.#by.isMember(author, held),
       isHeld: this.#isHeld(held, believed, whole),
       isBelieved: line.signed === undefined || this.#isBelieved(held, line, key),
@@ -834,7 +819,7 @@ class Taking {
       isOutsideChain:
         seq === null &&
         line.signed !== undefined &&
-        !believed.allowsUnchained &&
+        !believed.allowUnchained &&
         this.#store.hasChain(author),
       // Only of one that is dated ahead anything follows from it.
       isFollowedInTime:
@@ -846,22 +831,23 @@ class Taking {
   }
 
   /** Nothing behind a fork that is not decided, or behind the last good line of a revoked key. */
-  #isHeld({ author, seq, id }: JudgedLine, { heldAfter }: Believed, { fork }: Whole): boolean {
+  #isHeld({ author, seq, id }: JudgedLine, believed: Believed, { fork }: Whole): boolean {
     if (fork !== null && (seq === null || seq >= fork)) return true;
-    if (heldAfter === undefined) return false;
-    if (heldAfter === null || seq === null) return true;
-    const last = { author, ...heldAfter };
+    const good = heldAfter(believed);
+    if (good === undefined) return false;
+    if (good === null || seq === null) return true;
+    const last = { author, ...good };
     const isGood =
       (seq === last.seq && id === last.id) || this.#descendsFrom(last, { author, seq, id });
     return !isGood;
   }
 
   /** Spec 2.1. */
-  #isBelieved(held: JudgedLine, line: AnyLine, key: PinnedKey | undefined): boolean {
+  #isBelieved(held: JudgedLine, line: AnyLine, key: BelievedKey | undefined): boolean {
     const { seq, author } = held;
     if (seq === null || line.seq === null)
-      return key?.isActive === true && !this.#store.chains.isStruckKey(author, key.keyId);
-    if (key?.isActive === true) return true;
+      return key?.active === true && !this.#store.chains.isStruckKey(author, key.keyId);
+    if (key?.active === true) return true;
     if (key?.last !== undefined && seq <= key.last.seq) {
       if (held.id === key.last.id) return true;
       if (this.#descendsFrom({ author, ...key.last }, { author, seq, id: held.id })) return true;
@@ -876,7 +862,7 @@ class Taking {
 
   /** Lines held behind a gap from which one descends that is signed with a key that is pinned and active. */
   #vouchedAhead(author: string): ReadonlySet<string> {
-    const keys = this.#by.believed(author).keys.filter(({ isActive }) => isActive);
+    const keys = this.#by.believed(author).keys.filter(({ active }) => active);
     const vouched = new Set<string>();
     for (const { n, id, prev } of this.#store.chains.heldAhead(author)) {
       const line = this.#store.line(n);
@@ -889,7 +875,7 @@ class Taking {
 
   /** Whether a line behind that number, of the branch that is followed, is signed with a key that is pinned and active. */
   #isVouchedByBelieved(author: string, seq: number): boolean {
-    const keys = this.#by.believed(author).keys.filter(({ isActive }) => isActive);
+    const keys = this.#by.believed(author).keys.filter(({ active }) => active);
     const ids = keys.map(({ keyId: id }) => id);
     return this.#store.chains.lastSigned(author, ids) > seq;
   }

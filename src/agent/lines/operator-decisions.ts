@@ -131,7 +131,7 @@ export class OperatorDecisions {
   #branchOf(peer: string, fork: number): ChainPlace | undefined {
     const { store, place } = this.#core;
     const active = new Set(
-      place.believed(peer).keys.flatMap((key) => (key.isActive ? key.keyId : [])),
+      place.believed(peer).keys.flatMap((key) => (key.active ? key.keyId : [])),
     );
     const good = store.chains
       .tips(peer)

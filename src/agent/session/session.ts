@@ -3,7 +3,7 @@ import { isAgentHere } from "../../storage/private/private-folders.ts";
 import { statePath } from "../../storage/paths.ts";
 import { sharingOf } from "../../storage/sharing.ts";
 import { Store } from "../../store/store.ts";
-import { believedIn } from "../config/believed.ts";
+import { peerNamed } from "../../trust/store.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { PrivateTrust } from "../config/private-trust.ts";
 import { Core, type CorePlace } from "../core.ts";
@@ -132,6 +132,6 @@ export function corePlace(
     get signer() {
       return trust.identity.signer;
     },
-    believed: (author) => believedIn(trust.store, author),
+    believed: (author) => peerNamed(trust.store, author),
   };
 }

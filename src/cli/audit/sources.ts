@@ -11,7 +11,6 @@ import {
   type FileAuthors,
 } from "../../agent/audit.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
-import { believedIn } from "../../agent/config/believed.ts";
 import type { Core, CorePlace, CoreWorld } from "../../agent/core.ts";
 import type { Believed } from "../../agent/lines/intake.ts";
 import { systemClock } from "../../agent/session/clock.ts";
@@ -26,7 +25,7 @@ import { ONE_USER } from "../../storage/sharing.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../trust/policy/heartbeat-tiers.ts";
-import { EMPTY_STORE, type TrustStore } from "../../trust/store.ts";
+import { EMPTY_STORE, peerNamed, type TrustStore } from "../../trust/store.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
 import { MAX_ROSTER } from "../../wire/limits.ts";
 import { makeSigner } from "../../wire/signature.ts";
@@ -111,7 +110,7 @@ function auditWorld(disk: Disk, { from }: Keys): CoreWorld {
 function takingStatedKeys(place: CorePlace, { keyIds }: FileAuthors): CorePlace {
   const stated = (author: string): Believed["keys"] =>
     [...(keyIds.get(author) ?? [])].map((keyId) => ({
-      ...{ keyId, key: new Uint8Array(32), isActive: true },
+      ...{ keyId, key: new Uint8Array(32), active: true },
     }));
   return {
     ...place,
@@ -126,10 +125,10 @@ function strangersPlace(
   wireId: string,
   { store }: Keys,
 ): CorePlace {
-  const believed = (author: string): Believed => {
-    const { heldAfter: _held, ...known } = believedIn(store, author);
-    return { ...known, tier: "ATTESTED", isBlocked: false };
-  };
+  const believed = (author: string): Believed => ({
+    ...peerNamed(store, author),
+    ...{ tier: "ATTESTED", blocked: false, held: undefined },
+  });
   const { signing, limits, answerTimes, domains, unchained, rosterEpoch } = config;
   const members = new Map(roster.map((handle) => [handle, !unchained.includes(handle)]));
   return {
@@ -177,7 +176,7 @@ async function auditOfWire(
   const isStored = disk.stat(config.paths.store) !== undefined;
   if (given !== undefined || !isStored) {
     const { store } = keys;
-    const believing = { ...place, believed: (author: string) => believedIn(store, author) };
+    const believing = { ...place, believed: (author: string) => peerNamed(store, author) };
     return auditOfCarriers(disk, wireDir, given === undefined ? place : believing, keys);
   }
   await takeIn(cli, { ...flags, wire: wireDir, as: handle });

@@ -6,7 +6,7 @@ import {
 } from "../../agent/answers/audit.ts";
 import { keyHistory, type KeyLine } from "../../agent/answers/key-history.ts";
 import type { Core } from "../../agent/core.ts";
-import type { PinnedKey } from "../../agent/lines/intake.ts";
+import type { BelievedKey } from "../../agent/lines/intake.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { moment } from "../../framing/when.ts";
@@ -135,11 +135,11 @@ async function listKey(
   const { core, by, trust } = await openAudit(cli, files, flags);
   try {
     const { keyId } = asked;
-    const { isActive } = keyOf(core, keyId, by.keys);
+    const { active } = keyOf(core, keyId, by.keys);
     const pins = trust.peers.get(parseKeyId(keyId)?.handle ?? "")?.keys ?? [];
     const pinned = pins.find((each) => each.keyId === keyId);
     const report = {
-      ...{ key_id: keyId, keys: by.keys, active: isActive },
+      ...{ key_id: keyId, keys: by.keys, active },
       stopped_at: pinned?.deactivatedAt ?? null,
       since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
       lines: keyHistory(core, keyId, sinceMs ?? -Infinity),
@@ -160,7 +160,7 @@ function sinceOf(text: string, nowMs: number): number {
   });
 }
 
-function keyOf({ place, membership }: Core, keyId: string, keys: string): PinnedKey {
+function keyOf({ place, membership }: Core, keyId: string, keys: string): BelievedKey {
   const handle = parseKeyId(keyId)?.handle ?? "";
   const own = place.believed(handle).keys;
   const key = own.find((each) => each.keyId === keyId);

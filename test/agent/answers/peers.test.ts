@@ -57,7 +57,12 @@ test("a peer is shown as its last beat says, and as long as it is heard of", asy
   });
   const [stranger] = peersView(believing(core, "UNTRUSTED"));
   expect(stranger).toMatchObject({ state: "busy", last_action: null, trust_tier: "UNTRUSTED" });
-  const [held] = peersView(believing(core, "TRUSTED", { isBlocked: true, heldAfter: null }));
+  const [held] = peersView(
+    believing(core, "TRUSTED", {
+      blocked: true,
+      held: { cause: "key_revoked", detail: "", sinceMs: 0 },
+    }),
+  );
   expect(held).toMatchObject({ trust_tier: null, held: true, last_action: null });
   const seen = (afterMs: number): string | undefined => {
     wire.nowMs = sinceMs + afterMs;

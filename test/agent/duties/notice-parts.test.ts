@@ -133,7 +133,7 @@ test("a peer that is held is told while something is owed, and that it is back",
   const tell = (isHeld: boolean): void => {
     const believed = (handle: string) => ({
       ...place.believed(handle),
-      ...(isHeld ? { heldAfter: null } : {}),
+      ...(isHeld ? { held: { cause: "key_revoked", detail: "", sinceMs: 0 } } : {}),
     });
     const facts = { store, members, place: { ...place, believed }, knownMs: () => 1 };
     wire.nowMs += 1_000;

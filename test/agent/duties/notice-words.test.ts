@@ -15,7 +15,7 @@ function quoted(subject: string, said: Partial<Believed>, author = "scribe"): st
 test("a subject is quoted from VERIFIED on, and that of our own agent always", () => {
   expect(quoted("Use tabs", { tier: "VERIFIED" })).toBe('"Use tabs"');
   expect(quoted("Use tabs", { tier: "UNTRUSTED" })).toBe('"(not shown: scribe is UNTRUSTED)"');
-  expect(quoted("Use tabs", { isBlocked: true })).toBe('"(not shown: scribe is of no tier)"');
+  expect(quoted("Use tabs", { blocked: true })).toBe('"(not shown: scribe is of no tier)"');
   expect(quoted("Use tabs", { tier: "UNTRUSTED" }, "forge")).toBe('"Use tabs"');
 });
 

@@ -55,8 +55,8 @@ function readingNow(nextTurn: () => void, keys: PeerKeys = []): ReadingNow {
       ...{ isFirstReading: false, mark: { seq: 0, id: null } },
       signing: { enforceSigned: true, allowUnsignedFrom: [] },
       believed: () => ({
-        ...{ tier: "VERIFIED", isBlocked: false, allowsUnchained: false },
-        ...{ allowsUnsigned: false, keys },
+        ...{ tier: "VERIFIED", blocked: false, held: undefined, allowUnchained: false },
+        ...{ mayBeUnsigned: false, keys },
       }),
       isMember: () => true,
     },
@@ -102,7 +102,7 @@ test("lines too large to wait unproven are linked when their carrier is read aga
     head = { seq, id };
   }
   const key = publicKeyOf(after as Uint8Array);
-  const keys = [{ keyId: (pinned as Signer).keyId, key, isActive: true }];
+  const keys = [{ keyId: (pinned as Signer).keyId, key, active: true }];
   const at = readingNow(() => undefined, keys);
   for (let pass = 0; pass < 400; pass += 1) {
     const now = { wallMs: Date.parse("2026-06-02T12:00:00Z"), monoMs: pass * 60_000 };

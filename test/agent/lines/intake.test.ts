@@ -33,9 +33,9 @@ function signerOf(handle: string, key: string): Signer {
   return signer;
 }
 
-function pinned(handle: string, key: string, isActive = true) {
+function pinned(handle: string, key: string, active = true) {
   const { keyId } = signerOf(handle, key);
-  return { keyId, key: publicKeyOf(secretOf(`${handle} ${key}`)), isActive };
+  return { keyId, key: publicKeyOf(secretOf(`${handle} ${key}`)), active };
 }
 
 interface Signed {
@@ -75,8 +75,8 @@ function judging(
   pins: Record<string, Partial<Believed>> = {},
 ): Judging {
   const believed = (author: string): Believed => ({
-    ...{ tier: "VERIFIED", isBlocked: false, allowsUnchained: false },
-    ...{ allowsUnsigned: false, keys: [pinned(author, "a")] },
+    ...{ tier: "VERIFIED", blocked: false, held: undefined, allowUnchained: false },
+    ...{ mayBeUnsigned: false, keys: [pinned(author, "a")] },
     ...pins[author],
   });
   return {
@@ -286,7 +286,10 @@ test("any order, portions and copies: the same lines are held, linked and whole"
         .toSorted((one, other) => one.by - other.by)
         .map(({ each }) => each);
       // Nothing is judged before all is there: then order decides what was delivered before a fork showed.
-      reader.by = judging({}, { scribe: { heldAfter: null } });
+      reader.by = judging(
+        {},
+        { scribe: { held: { cause: "key_revoked", detail: "", sinceMs: 0 } } },
+      );
       for (let from = 0; from < shuffled.length;) {
         const size = 1 + Math.floor(random() * 4);
         await reader.read(shuffled.slice(from, from + size));

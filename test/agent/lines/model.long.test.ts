@@ -30,7 +30,8 @@ interface Pin {
 interface Standing {
   tier: Believed["tier"];
   isBlocked: boolean;
-  heldAfter: { readonly seq: number; readonly id: string } | null | undefined;
+  /** The revoked key for which it is held. */
+  heldFor: Pin | undefined;
   readonly agent: PinnedAgent | undefined;
   readonly keys: Pin[];
 }
@@ -108,7 +109,7 @@ class Product {
       const pin = this.#pin(standing, event.author, event.key);
       if (pin === undefined || pin.isRevoked) return;
       for (const each of standing.keys) each.isActive = each === pin;
-      standing.heldAfter = undefined;
+      standing.heldFor = undefined;
       if (standing.tier === "UNTRUSTED") standing.tier = "VERIFIED";
     }
     if (event.kind === "deactivate") {
@@ -133,7 +134,7 @@ class Product {
       pin.isActive = false;
       pin.isRevoked = true;
       pin.last = last === null ? undefined : { seq: last[0], id: last[1] };
-      standing.heldAfter = pin.last ?? null;
+      standing.heldFor = pin;
       standing.tier = "UNTRUSTED";
       const place = last === null ? null : { author: event.author, seq: last[0], id: last[1] };
       this.store.write(() => chains.strike(event.author, event.keyId, place));
@@ -166,7 +167,7 @@ class Product {
       return [{ keyId: keyId(author, bytes), key: bytes, isActive, isRevoked: false, last: at }];
     });
     const { tier = "UNTRUSTED", isBlocked = false } = agent ?? {};
-    const standing = { tier, isBlocked, heldAfter: undefined, agent, keys };
+    const standing = { tier, isBlocked, heldFor: undefined, agent, keys };
     this.#standings.set(author, standing);
     return standing;
   }
@@ -180,15 +181,15 @@ class Product {
       mark: { seq: Number.MAX_SAFE_INTEGER, id: null },
       isMember: (author) => roster.includes(author),
       believed: (author) => {
-        const { tier, isBlocked, heldAfter, agent, keys } = this.#standing(author);
+        const { tier, isBlocked, heldFor, agent, keys } = this.#standing(author);
         return {
-          ...{ tier, isBlocked },
-          ...(heldAfter === undefined ? {} : { heldAfter }),
-          allowsUnchained: agent?.isUnchainedAllowed === true,
-          allowsUnsigned: agent?.isUnsignedAllowed === true,
-          keys: keys.map(({ last, ...each }) => ({
-            ...each,
-            ...(last === undefined ? {} : { last }),
+          ...{ tier, blocked: isBlocked },
+          held: heldFor && { cause: "key_revoked", detail: "", sinceMs: 0 },
+          allowUnchained: agent?.isUnchainedAllowed === true,
+          mayBeUnsigned: agent?.isUnsignedAllowed === true,
+          keys: keys.map((pin) => ({
+            ...{ keyId: pin.keyId, key: pin.key, active: pin.isActive, revoked: pin === heldFor },
+            ...(pin.last === undefined ? {} : { last: pin.last }),
           })),
         };
       },

@@ -52,7 +52,7 @@ function keyOf(author: string): Believed["keys"][number] {
   const known = keys.get(author);
   if (known !== undefined) return known;
   const { keyId } = makeSigner(author, secretOf(author));
-  const key = { keyId, key: publicKeyOf(secretOf(author)), isActive: true };
+  const key = { keyId, key: publicKeyOf(secretOf(author)), active: true };
   keys.set(author, key);
   return key;
 }
@@ -273,8 +273,8 @@ export class Agent {
       mark: { seq: this.last?.seq ?? 0, id: this.last?.id ?? null },
       signing: { enforceSigned: true, allowUnsignedFrom: [] },
       believed: (author) => ({
-        ...{ tier: "VERIFIED", isBlocked: false, isHeld: false },
-        ...{ allowsUnchained: false, allowsUnsigned: false },
+        ...{ tier: "VERIFIED", blocked: false, held: undefined },
+        ...{ allowUnchained: false, mayBeUnsigned: false },
         keys: [keyOf(author)],
       }),
       isMember: (author) => this.#names.includes(author),

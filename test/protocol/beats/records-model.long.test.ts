@@ -29,13 +29,13 @@ function judgingBy({ handle, wireId, roster, policy, agents }: Reader): Judging 
       const agent = agents[author];
       return {
         tier: agent?.tier,
-        isBlocked: agent?.isBlocked ?? false,
-        isHeld: false,
-        allowsUnchained: agent?.isUnchainedAllowed ?? false,
-        allowsUnsigned: agent?.isUnsignedAllowed ?? false,
+        blocked: agent?.isBlocked ?? false,
+        held: undefined,
+        allowUnchained: agent?.isUnchainedAllowed ?? false,
+        mayBeUnsigned: agent?.isUnsignedAllowed ?? false,
         keys: (agent?.keys ?? []).map(({ key, isActive, last }) => {
           const bytes = decodeKey(key) ?? new Uint8Array(32);
-          const pinned = { keyId: keyId(author, bytes), key: bytes, isActive };
+          const pinned = { keyId: keyId(author, bytes), key: bytes, active: isActive };
           return last === null ? pinned : { ...pinned, last: { seq: last[0], id: last[1] } };
         }),
       };

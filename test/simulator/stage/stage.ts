@@ -66,7 +66,7 @@ export class Stage {
       (_agent, place) => ({
         ...place,
         pinned: { roster, epoch: 0 },
-        believed: (author) => ({ ...place.believed(author), allowsUnchained: author === PLAIN }),
+        believed: (author) => ({ ...place.believed(author), allowUnchained: author === PLAIN }),
       }),
     );
     this.plain = hasPlain ? new PlainMember(this) : undefined;
