@@ -105,7 +105,7 @@ export class Agent implements OperatedAgent {
       const { core } = this.#locked();
       const hasMore = await core.round();
       this.#stuck = undefined;
-      this.#noteFiles(core.troubles.length > 0);
+      this.#noteFiles(core.troubles);
       this.#notePublishing(this.#locked());
       this.#world.checkpointer?.look(core.store.path, !hasMore);
       return hasMore;
@@ -161,7 +161,7 @@ export class Agent implements OperatedAgent {
 
   setStatus(change: StateChange): Promise<void> {
     return this.#using(({ core }) => {
-      core.setState(change);
+      core.heart.setState(change);
     });
   }
 
@@ -355,12 +355,11 @@ export class Agent implements OperatedAgent {
     this.#publishError = error?.message;
   }
 
-  #noteFiles(isTroubled: boolean): void {
+  #noteFiles([first]: readonly StorageError[]): void {
     const { clock, log } = this.#world;
-    const [first] = this.#session?.core.troubles ?? [];
-    if (isTroubled && this.#filesSinceMs === undefined)
-      log.warn({ code: first?.code }, `a file cannot be written: ${first?.message ?? ""}`);
-    this.#filesSinceMs = isTroubled ? (this.#filesSinceMs ?? clock.wallMs()) : undefined;
+    if (first !== undefined && this.#filesSinceMs === undefined)
+      log.warn({ code: first.code }, `a file cannot be written: ${first.message}`);
+    this.#filesSinceMs = first && (this.#filesSinceMs ?? clock.wallMs());
   }
 }
 

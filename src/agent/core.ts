@@ -46,7 +46,6 @@ import type { Signer, VerifyAll } from "../wire/signature.ts";
 import type { Domain } from "../trust/policy/config.ts";
 import type { HeartbeatTiers } from "../trust/policy/heartbeat-tiers.ts";
 import { isState } from "../trust/tiers.ts";
-import type { StateChange } from "./own-state.ts";
 import { readParked, wake, withParking } from "./parked.ts";
 import type { Clock } from "./session/clock.ts";
 import type { Logger } from "./session/world.ts";
@@ -122,7 +121,8 @@ export class Core {
   #mark: Mark | undefined;
   #pass: Pass | undefined;
   #troubles: readonly StorageError[] = [];
-  readonly #heart: Heart;
+  /** Our beats, and what the agent says of itself. */
+  readonly heart: Heart;
   /** Our chain, as transports publish it. */
   readonly ours: OwnLinesPort;
   /** Number of rereads of our own carriers by `reclaim`. */
@@ -142,7 +142,7 @@ export class Core {
     this.#members = new Members(this.history, place.pinned);
     this.#reading = new CarrierReading(store, world.verifyAll);
     this.#inbox = new PlainFile(world.disk, place.inboxPath, inboxRows(store), mailId);
-    this.#heart = new Heart(this);
+    this.heart = new Heart(this);
     this.ours = {
       handle: place.self,
       chain: () => ({ ...this.#own.chain(), readAgain: this.#ownReadAgain }),
@@ -199,19 +199,14 @@ export class Core {
   /** When the next beat or duty is due: monotonic ms. */
   get nextDueMs(): number {
     return Math.min(
-      this.#heart.dueMs,
+      this.heart.dueMs,
       ...this.#duties.map((duty) => duty.nextDueMs?.() ?? Infinity),
     );
   }
 
   /** How often our agent beats now, ms: a carrier that is fetched is fetched as often. Spec 5.2. */
   get ownCadenceMs(): number {
-    return this.#heart.cadenceMs;
-  }
-
-  /** A beat of ours is due no later than then: monotonic ms. */
-  beatBy(monoMs: number): void {
-    this.#heart.beatBy(monoMs);
+    return this.heart.cadenceMs;
   }
 
   /**
@@ -241,11 +236,11 @@ export class Core {
   async round(): Promise<boolean> {
     const { clock } = this.world;
     const wallMs = Math.floor(clock.wallMs());
-    if (this.store.setBack(wallMs)) this.#heart.setBack(wallMs);
+    if (this.store.setBack(wallMs)) this.heart.setBack(wallMs);
     const stopped = this.#pass?.stops;
     this.#pass = await this.#reading.pass(this.#transports, this.#readingNow);
     this.#logUnreadable(this.#pass.stops, stopped);
-    this.#heart.look();
+    this.heart.look();
     this.#needsFetch = false;
     for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
     if (this.#needsFetch) for (const transport of this.#transports) transport.refresh();
@@ -358,7 +353,7 @@ export class Core {
     const lines = this.store.write((into) => {
       const sent = signed.map((draft) => this.say(into, draft));
       for (const draft of signed) into.markRead(this.#readBy(draft));
-      if (signed.some(({ type }) => !isState(type))) this.#heart.noteAct(into);
+      if (signed.some(({ type }) => !isState(type))) this.heart.noteAct(into);
       const ns = sent.map(({ n }) => n);
       if (key !== undefined) this.store.sends.bind(key, ns, this.world.clock.wallMs());
       this.#close(into, new Set(sent.map(({ thread }) => thread)));
@@ -419,15 +414,10 @@ export class Core {
     });
   }
 
-  /** What the agent, or the tool in which it runs, says of itself: beats say it from the next one on. */
-  setState(change: StateChange): void {
-    this.#heart.setState(change);
-  }
-
   /** A parked agent goes on; false when it is not parked. Spec 3.8. */
   wake(): boolean {
     const isWoken = wake(this.store);
-    if (isWoken) this.beatBy(this.world.clock.monoMs());
+    if (isWoken) this.heart.beatBy(this.world.clock.monoMs());
     return isWoken;
   }
 
@@ -440,7 +430,7 @@ export class Core {
     if (ids !== "all" && ids.includes(INCIDENTS_TOLD))
       return store.write(() => store.told.markRead());
     return store.write((into) => {
-      this.#heart.noteAct(into);
+      this.heart.noteAct(into);
       if (ids === "all") return store.mail.markAllRead() + store.notices.markRead("all");
       const events = ids.filter((id) => /^[0-9a-f]{64}$/u.test(id));
       const ns = events.flatMap((id) => store.mail.after({ id, unread: true }, 0, MOST_OF_ONE_ID));
@@ -448,14 +438,9 @@ export class Core {
     });
   }
 
-  /** Signs a beat now. False: nothing may be signed, and nothing is wanted. */
-  beat(): boolean {
-    return this.#heart.beat();
-  }
-
   /** The daemon stops: the last beat of a member says `paused`. Spec 4.9. */
   farewell(): void {
-    if (this.members.has(this.place.self)) this.#heart.beat(true);
+    if (this.members.has(this.place.self)) this.heart.beat(true);
     this.publish();
   }
 
@@ -524,7 +509,7 @@ export class Core {
   }
 
   #notifyDuties(into: StoreWriter, line: HeldLine): void {
-    this.#heart.take(line);
+    this.heart.take(line);
     for (const duty of this.#duties) duty.take?.(into, line);
   }
 
@@ -615,7 +600,7 @@ export class Core {
     // The first beat reports the lines of the initial scan, so it waits until these are judged.
     const isReading = this.#pass?.isFirstReading === true && this.#pass.hasMore;
     const isBeating = this.world.beats !== false && !isReading;
-    if (isBeating && clock.monoMs() >= this.#heart.dueMs) return this.beat() && hasClosed;
+    if (isBeating && clock.monoMs() >= this.heart.dueMs) return this.heart.beat() && hasClosed;
     return hasClosed;
   }
 

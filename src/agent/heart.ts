@@ -28,7 +28,6 @@ import {
   readOwnState,
   stateToSay,
   writeOwnState,
-  type OwnState,
   type StateChange,
 } from "./own-state.ts";
 import { readParked } from "./parked.ts";
@@ -175,7 +174,7 @@ export class Heart {
     const draft: Draft = { to: ["*"], type: "heartbeat", subject, priority: "low", body };
     store.write((into) => {
       store.beats(place.self).noteSaid(words, nowMs);
-      this.#write(into, own, { wakeups, headsDown: own.headsDown && this.#isDown });
+      writeOwnState(into, store, { wakeups, headsDown: own.headsDown && this.#isDown });
       if (words.isChained) this.#core.say(into, draft);
       else this.#core.sayLoose(into, draft);
     });
@@ -198,11 +197,6 @@ export class Heart {
     const { clock, random } = this.#core.world;
     this.#byMs = Infinity;
     this.#timer = restartTimer(this.#timer, { nowMs: clock.monoMs(), cadenceMs, random: random() });
-  }
-
-  #write(into: StoreWriter, own: OwnState, change: Pick<OwnState, "wakeups" | "headsDown">): void {
-    if (own.wakeups !== change.wakeups || own.headsDown !== change.headsDown)
-      writeOwnState(into, this.#core.store, change);
   }
 
   #compose(nowMs: number, isBusy: boolean, wasBusy: boolean): BeatWords {

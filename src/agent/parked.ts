@@ -93,7 +93,7 @@ export function parkingDuty(ground: Ground, hook: StopHook | undefined): Duty {
           });
         write(into, { parked: { ...parked, stop }, woken });
       });
-      ground.beatBy(world.clock.monoMs());
+      ground.heart.beatBy(world.clock.monoMs());
     },
   };
 }

@@ -114,14 +114,14 @@ test("others need a message at once, a receipt soon, and a beat that says nothin
   wire.agent("forge").say("look");
   expect(urgencies).toEqual(["soon"]);
   core.publish();
-  core.beat();
+  core.heart.beat();
   core.publish();
   expect(urgencies).toEqual(["soon", "cadence", "cadence"]);
   wire.agent("scribe").say("seen");
   elsewhere.fetchedMs = wire.nowMs + 1;
   await wire.settle(1);
   urgencies.length = 0;
-  core.beat();
+  core.heart.beat();
   core.publish();
   expect(urgencies).toEqual(["receipt"]);
   wire.close();

@@ -107,7 +107,7 @@ describe("what an agent says of itself", () => {
   test("is in its beats, also after a restart, which is counted", async () => {
     const wire = await twoAgents();
     const forge = wire.agent("forge");
-    forge.core.setState({ state: "busy", lastAction: "x".repeat(300) });
+    forge.core.heart.setState({ state: "busy", lastAction: "x".repeat(300) });
     const actMs = wire.nowMs;
     await pass(wire, 90, "forge");
     expect(lastBeat(wire, "forge").seq).toBeDefined();
@@ -129,7 +129,7 @@ describe("what an agent says of itself", () => {
     const wire = await twoAgents();
     const { core } = wire.agent("forge");
     Object.assign(core.place, { hidesLastAction: true });
-    core.setState({ state: "busy", lastAction: "secret work" });
+    core.heart.setState({ state: "busy", lastAction: "secret work" });
     await pass(wire, 90, "forge");
     expect(lastBeat(wire, "forge").body).toMatchObject({ state: "busy" });
     expect(lastBeat(wire, "forge").body).not.toHaveProperty("last_action");
@@ -138,14 +138,14 @@ describe("what an agent says of itself", () => {
   test("makes it beat fast while it is heads down, until it says otherwise", async () => {
     const wire = await twoAgents();
     const { core } = wire.agent("forge");
-    core.setState({ headsDown: true });
+    core.heart.setState({ headsDown: true });
     expect(core.nextDueMs).toBeLessThanOrEqual(wire.nowMs + 30_000);
     await pass(wire, 30, "forge");
     expect(lastBeat(wire, "forge").body["tier"]).toBe("T0_HEADS_DOWN");
     wire.agent("forge").restart();
     await pass(wire, 1, "forge");
     expect(cadenceOf(lastBeat(wire, "forge"))).toBe(30);
-    wire.agent("forge").core.setState({ state: "idle" });
+    wire.agent("forge").core.heart.setState({ state: "idle" });
     await pass(wire, 90, "forge");
     expect(lastBeat(wire, "forge").body["tier"]).toBe("T1_active");
   });
@@ -153,7 +153,7 @@ describe("what an agent says of itself", () => {
   test("and for whose mail nobody is woken goes out at once, as long as it is so", async () => {
     const wire = await twoAgents();
     const untilMs = wire.nowMs + 60_000;
-    wire.agent("forge").core.setState({ state: "idle", notWoken: { scribe: { untilMs } } });
+    wire.agent("forge").core.heart.setState({ state: "idle", notWoken: { scribe: { untilMs } } });
     await pass(wire, 0, "forge");
     const until = new Date(untilMs).toISOString();
     expect(lastBeat(wire, "forge").body["not_woken"]).toEqual({ scribe: { until } });
@@ -206,7 +206,7 @@ test("a beat that a fetch brings late is a sign of life, unless the fetch before
   const beforeMs = wire.nowMs;
   // A beat of that time which comes only after another fetch is one that was put back.
   wire.nowMs -= 60_000;
-  wire.agent("scribe").core.beat();
+  wire.agent("scribe").core.heart.beat();
   wire.nowMs += 1_260_000;
   await fetch();
   wire.agent("scribe").core.publish();
@@ -260,7 +260,7 @@ test("our clock was ahead for a while: what came then was received now, and peer
   const { core } = wire.agent("forge");
   wire.nowMs += 86_400_000;
   wire.agent("scribe").say("from tomorrow");
-  core.setState({ state: "idle" });
+  core.heart.setState({ state: "idle" });
   await pass(wire, 1, "scribe", "forge");
   wire.nowMs -= 86_400_000;
   await pass(wire, 0, "forge");

@@ -210,7 +210,7 @@ export class CoreStorm {
         this.wire.nowMs += Math.floor(this.#random() * 20 * SECOND_MS);
         return;
       case "beat":
-        agent.core.beat();
+        agent.core.heart.beat();
         agent.core.publish();
         return;
       case "read":

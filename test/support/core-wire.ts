@@ -74,7 +74,7 @@ export class CoreWire {
 
   beat(): void {
     for (const agent of this.agents.values()) {
-      agent.core.beat();
+      agent.core.heart.beat();
       agent.core.publish();
     }
   }

@@ -38,9 +38,10 @@ import { newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import type { PinnedRoster } from "../../protocol/asks/roster.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { requireDocument } from "./schema-checks.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
+import { parseObject, toPlain } from "../../wire/json/json.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { check } from "../../wire/schemas.ts";
 import { parsedConfig } from "./parsed-config.ts";
 import { trustIn } from "./trust-store.ts";
 
@@ -232,4 +233,24 @@ function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
   const store = trustIn(paths, text);
   if (text !== undefined) requireDocument("trust", paths.trust, Buffer.from(text, "utf8"));
   return store;
+}
+
+/**
+ * A document that the operator pins or keeps has the shape that `schemas/` publishes. The readers
+ * in `trust/` have already checked it, with messages for people; this is the second check, and it
+ * keeps the published files true. Spec 1.1, 2.1, 4.9.
+ *
+ * @internal
+ */
+export function requireDocument(
+  name: "config" | "tiers" | "trust",
+  path: string,
+  bytes: Uint8Array,
+): void {
+  const parsed = parseObject(bytes);
+  const checked = parsed.ok ? check(name, toPlain(parsed.value)) : parsed;
+  if (checked.ok) return;
+  throw new DeaddropError("config", `${path}: ${checked.detail}`, {
+    hint: `correct ${path}, then start again; schemas/${name}.json says what belongs there`,
+  });
 }

@@ -5,6 +5,7 @@ import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
 import {
   DEFAULT_HEARTBEAT_TIERS,
   parseHeartbeatTiers,
+  type HeartbeatTiers,
 } from "../../trust/policy/heartbeat-tiers.ts";
 import { diffConfig, diffTiers, isLooser } from "../../trust/policy/policy-drift.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
@@ -25,9 +26,7 @@ export function pendingPolicy(disk: Disk, place: AgentConfig): PendingPolicy {
   const config = readWhole(disk, place.wire.config, MAX_CONFIG_BYTES);
   const tiers = readWhole(disk, place.wire.tiers, MAX_CONFIG_BYTES);
   const newConfig = config === undefined ? DEFAULT_CONFIG : parsedConfig(place.wire.config, config);
-  checkWireTiers(disk, place.wire.folder);
-  const parsedTiers = tiers === undefined ? undefined : parseHeartbeatTiers(tiers);
-  const newTiers = parsedTiers?.ok === true ? parsedTiers.tiers : DEFAULT_HEARTBEAT_TIERS;
+  const newTiers = parseWireTiers(place.wire.tiers, tiers);
   const lines = [
     ...diffConfig(place.config, newConfig),
     ...newWeaknesses(place, newConfig),
@@ -53,9 +52,13 @@ function newWeaknesses(
 /** Throws when the wire has a tiers.json that no daemon would start with. */
 export function checkWireTiers(disk: Disk, wireDir: string): void {
   const path = wirePaths(wireDir).tiers;
-  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
-  const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
-  if (parsed?.ok !== false) return;
+  parseWireTiers(path, readWhole(disk, path, MAX_CONFIG_BYTES));
+}
+
+function parseWireTiers(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
+  if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
+  const parsed = parseHeartbeatTiers(bytes);
+  if (parsed.ok) return parsed.tiers;
   throw new DeaddropError("config", parsed.detail, {
     hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
   });

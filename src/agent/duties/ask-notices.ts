@@ -5,7 +5,7 @@ import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { requestType } from "../../protocol/asks/requests.ts";
 import { noticeOf, viewAsk, type AskNotice, type AskView } from "../../protocol/asks/views.ts";
 import { booleanField, field, textField } from "../../protocol/body.ts";
-import type { Matter, Watched } from "../../store/notices.ts";
+import type { Watched } from "../../store/notices.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { isChained, readPlace } from "../../wire/places.ts";
@@ -74,10 +74,7 @@ function tellEnd(known: Facts, ask: Ask, party: string, nowMs: number): void {
   const outcome = outcomeOf(history, ask, of);
   if (outcome.is === "pending") return;
   if (!outcome.closes.some((close) => history.receipt(close)?.isLive)) return;
-  const view = viewAsk(history, onlookers, ask, of);
-  const notice = noticeOf(view, place.self, nowMs);
-  const matter = notice && matterOf(known, view, notice);
-  if (matter !== undefined) store.notices.add({ ...matter, peer }, nowMs);
+  tellView(known, viewAsk(history, onlookers, ask, of), nowMs);
   const n = history.receipt(ask.place)?.n;
   // The chain of a party may decide between two closes later.
   if (outcome.is === "disputed" && n !== undefined)
@@ -86,7 +83,7 @@ function tellEnd(known: Facts, ask: Ask, party: string, nowMs: number): void {
 
 /** When to look at a watched ask again; undefined: never, it has ended or the agent was told. */
 function lookAgain(known: Facts, { n, party }: Watched, nowMs: number): number | undefined {
-  const { history, place, store } = known;
+  const { history, store } = known;
   const onlookers = { ...known.onlookers, isSilent: (by: string) => isToldSilent(known, by) };
   const line = store.line(n);
   const said = line && lineAt(history, line);
@@ -99,27 +96,23 @@ function lookAgain(known: Facts, { n, party }: Watched, nowMs: number): number |
     tellEnd(known, ask, party, nowMs);
     return outcome.is === "disputed" ? Math.max(later, nowMs + TIME_TO_CLOSE_MS) : undefined;
   }
-  const notice = noticeOf(view, place.self, nowMs);
-  const matter = notice && matterOf(known, view, notice);
-  if (matter === undefined)
-    return agreed === undefined ? later : Math.max(nowMs, agreed.sinceMs + TIME_TO_CLOSE_MS);
-  const peer = ask.place.author === place.self ? undefined : ask.place.author;
-  store.notices.add({ ...matter, peer }, nowMs);
   // It may still be closed, which is told as any end.
-  return undefined;
+  if (tellView(known, view, nowMs)) return undefined;
+  return agreed === undefined ? later : Math.max(nowMs, agreed.sinceMs + TIME_TO_CLOSE_MS);
 }
 
-/** Undefined: our agent has done it itself. */
-function matterOf(
-  known: Facts,
-  view: AskView,
-  notice: AskNotice,
-): Omit<Matter, "peer"> | undefined {
-  const says = endText(known, view, notice);
-  if (says === undefined) return undefined;
+/** False: there is nothing to tell, or our agent has done it itself. */
+function tellView(known: Facts, view: AskView, nowMs: number): boolean {
+  const { place, store } = known;
+  const { author } = view.ask.place;
+  const notice = noticeOf(view, place.self, nowMs);
+  const text = notice && endText(known, view, notice);
+  if (notice === undefined || text === undefined) return false;
   const { kind, about, party } = notice;
   const isPart = view.ask.is === "request" && party !== undefined;
-  return { kind, about: isPart ? `${about.id} ${party}` : about.id, text: says };
+  const matter = { kind, about: isPart ? `${about.id} ${party}` : about.id, text };
+  store.notices.add({ ...matter, peer: author === place.self ? undefined : author }, nowMs);
+  return true;
 }
 
 function endText(known: Facts, view: AskView, notice: AskNotice): string | undefined {

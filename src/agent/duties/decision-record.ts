@@ -9,7 +9,7 @@ import {
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { field, textField } from "../../protocol/body.ts";
 import type { AskPart } from "../../store/asks.ts";
-import type { EntryRow, NewEntry } from "../../store/decisions.ts";
+import type { NewEntry } from "../../store/decisions.ts";
 import type { NamedKey } from "../../store/keys.ts";
 import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import { eventId, sha256Hex } from "../../wire/canonical.ts";
@@ -204,35 +204,24 @@ export class DecisionRecord implements Duty {
     });
   }
 
+  /** Judges entries that are due, within a transaction. */
   #judge(into: StoreWriter): void {
-    const { store } = this.#ground;
-    const hasProved = judgeEntries(this.#ground, ({ id, signer }, detail) => {
-      const subject = `${signer} signed an entry of decisions.jsonl that nothing proves`;
-      if (signer !== null)
-        this.#tell(into, id, signer, subject, `entry ${id.slice(0, 8)}: ${detail}`);
-    });
-    if (hasProved && store.meta(LEFT_OUT) === "some") into.setMeta(LEFT_OUT, "proved");
-  }
-}
-
-/** Judges entries that are due, within a transaction. Returns whether one is proved by that. */
-function judgeEntries(
-  { store, history }: Known,
-  tellUnproved: (entry: EntryRow, detail: string) => void,
-): boolean {
-  const { decisions } = store;
-  let hasProved = false;
-  for (;;) {
-    const due = decisions.due(MOST_JUDGED);
-    for (const entry of due) {
-      const parsed = parseObject(entry.bytes);
-      if (!parsed.ok) throw new Error("an entry that is kept is no JSON object");
-      const verdict = judgeEntry(history, parsed.value, entry.signer ?? undefined);
-      decisions.settle(entry.e, verdict.is, verdict.is === "proved" ? "" : verdict.detail);
-      if (verdict.is === "unproved") tellUnproved(entry, verdict.detail);
-      hasProved ||= verdict.is === "proved";
+    const { store, history } = this.#ground;
+    let hasProved = false;
+    for (let due = store.decisions.due(MOST_JUDGED); ; due = store.decisions.due(MOST_JUDGED)) {
+      for (const { e, id, bytes, signer } of due) {
+        const parsed = parseObject(bytes);
+        if (!parsed.ok) throw new Error("an entry that is kept is no JSON object");
+        const verdict = judgeEntry(history, parsed.value, signer ?? undefined);
+        store.decisions.settle(e, verdict.is, verdict.is === "proved" ? "" : verdict.detail);
+        hasProved ||= verdict.is === "proved";
+        if (verdict.is !== "unproved" || signer === null) continue;
+        const subject = `${signer} signed an entry of decisions.jsonl that nothing proves`;
+        this.#tell(into, id, signer, subject, `entry ${id.slice(0, 8)}: ${verdict.detail}`);
+      }
+      if (due.length < MOST_JUDGED) break;
     }
-    if (due.length < MOST_JUDGED) return hasProved;
+    if (hasProved && store.meta(LEFT_OUT) === "some") into.setMeta(LEFT_OUT, "proved");
   }
 }
 

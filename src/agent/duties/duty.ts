@@ -23,7 +23,7 @@ export type Known = Pick<
 >;
 
 /** What a duty may do too. */
-export type Ground = Known & Pick<Core, "say" | "tell" | "beatBy" | "endChainHere">;
+export type Ground = Known & Pick<Core, "say" | "tell" | "heart" | "endChainHere">;
 
 /**
  * One thing that an agent keeps true besides its chain: a file for people, a record, what its operator is told.

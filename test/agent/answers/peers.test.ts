@@ -40,7 +40,7 @@ test("a peer is shown as its last beat says, and as long as it is heard of", asy
   ]);
   await wire.settle(2);
   const actMs = wire.nowMs;
-  wire.agent("scribe").core.setState({ state: "busy", lastAction: "reading the parser" });
+  wire.agent("scribe").core.heart.setState({ state: "busy", lastAction: "reading the parser" });
   wire.agent("forge").say("hello");
   await wire.settle(3);
   const sinceMs = core.store.beats("forge").life("scribe")?.receivedMs ?? 0;
@@ -83,7 +83,7 @@ test("whoever sends is told who is paused, and for whose mail nobody is woken", 
   );
   const times = { untilMs: wire.nowMs + 60_000, urgentUntilMs: wire.nowMs + 30_000 };
   const scribe = wire.agent("scribe").core;
-  scribe.setState({ state: "idle", notWoken: { forge: times, ann: times } });
+  scribe.heart.setState({ state: "idle", notWoken: { forge: times, ann: times } });
   scribe.farewell();
   await wire.settle(1, 0);
   expect(recipientsOf(core).get("scribe")).toEqual({
@@ -95,7 +95,7 @@ test("the team is ourselves and the others, each with what it owes and waits for
   const wire = new CoreWire(root, ["forge", "scribe", "ann"]);
   await wire.settle(2);
   const { core } = wire.agent("forge");
-  core.setState({ lastAction: "wrote the parser", headsDown: true });
+  core.heart.setState({ lastAction: "wrote the parser", headsDown: true });
   for (let at = 0; at < 10; at += 1)
     wire.agent("forge").say(`question ${at}`, { type: "request", to: ["scribe"] });
   const actMs = wire.nowMs;

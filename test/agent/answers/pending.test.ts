@@ -63,7 +63,7 @@ test("a proposal has minutes from its reading on, and is late after them", async
   for (const { core } of [forge, scribe])
     expect(pendingView(core)[0]).toMatchObject({ minutes_from_reading: answerMinutes });
   scribe.core.markRead("all");
-  scribe.core.beat();
+  scribe.core.heart.beat();
   scribe.core.publish();
   const readMs = wire.nowMs;
   await wire.settle(1);

@@ -37,7 +37,7 @@ test("a message is stored, published everywhere, delivered, read and answered, b
   forge.core.publish();
   expect(receipts()).toEqual(both("published", wire.nowMs));
   await wire.settle(1);
-  scribe.core.beat();
+  scribe.core.heart.beat();
   scribe.core.publish();
   await wire.settle(1);
   expect(receipts()).toContainEqual({ to: "scribe", state: "delivered", at: iso(wire.nowMs) });

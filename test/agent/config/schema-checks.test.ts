@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
-import { requireDocument } from "../../../src/agent/config/schema-checks.ts";
+import { requireDocument } from "../../../src/agent/config/agent-config.ts";
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value), "utf8");
 

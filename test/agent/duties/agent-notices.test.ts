@@ -159,7 +159,7 @@ test("what all have agreed to and nobody closes is told after ten minutes", asyn
   for (let minutes = 0; minutes < 12; minutes += 3) {
     expect(wire.told("scribe")).toEqual([]);
     // Its daemon lives, and reads nothing.
-    forge.beat();
+    forge.heart.beat();
     forge.publish();
     await wire.pass(3 * MINUTE, "scribe", "ann");
   }
@@ -191,7 +191,7 @@ test("a peer that is silent is told once while something is owed, with what it h
     expect.stringMatching(/^agreed_not_closed: .*and forge has not closed it: forge is silent\.$/u),
   ]);
   say(wire.agent("scribe"), "incident", { severity: "low", text: "red" }, { to: ["forge"] });
-  wire.agent("forge").core.beat();
+  wire.agent("forge").core.heart.beat();
   await wire.settle();
   expect(wire.list("scribe").map(({ kind }) => kind)).toContain("peer_back");
 });

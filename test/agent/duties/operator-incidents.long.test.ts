@@ -51,7 +51,7 @@ async function beatWithout(silent: string, stepMs: number, times: number): Promi
     wire.nowMs += stepMs;
     for (const { name, core } of wire.agents.values()) {
       if (name === silent) continue;
-      core.beat();
+      core.heart.beat();
       while (await core.round());
     }
   }

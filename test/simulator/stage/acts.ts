@@ -23,7 +23,7 @@ export const ACTS: readonly (readonly [weight: number, name: string, act: Act])[
   [7, "answers", answer],
   [1, "withdraws", withdraw],
   [3, "lets time pass", letTimePass],
-  [2, "beats", (_stage, { core }) => (core.beat(), core.publish())],
+  [2, "beats", (_stage, { core }) => (core.heart.beat(), core.publish())],
   [1, "marks all as read", (_stage, { core }) => core.markRead("all")],
   [1, "publishes", (_stage, { core }) => core.publish()],
 ];
