@@ -26,7 +26,7 @@ import { inboxRows, mailId, PlainFile } from "./plain-files.ts";
 import { fromPlain } from "../wire/json/json.ts";
 import { serveWants } from "../protocol/beats/serving.ts";
 import { readLine } from "../protocol/admit/read-line.ts";
-import { StorageError, type Disk } from "../storage/disk/disk.ts";
+import { StorageError } from "../storage/disk/disk.ts";
 import type { SendKey } from "../store/sends.ts";
 import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
 import { INCIDENTS_TOLD, type OperatorIncident } from "../store/told.ts";
@@ -42,13 +42,12 @@ import {
   type Naming,
   type Place,
 } from "../wire/places.ts";
-import type { Signer, VerifyAll } from "../wire/signature.ts";
+import type { Signer } from "../wire/signature.ts";
 import type { Domain } from "../trust/policy/config.ts";
 import type { HeartbeatTiers } from "../trust/policy/heartbeat-tiers.ts";
 import { isState } from "../trust/tiers.ts";
 import { readParked, wake, withParking } from "./parked.ts";
-import type { Clock } from "./session/clock.ts";
-import type { Logger } from "./session/world.ts";
+import type { World } from "./session/world.ts";
 
 /** Who the agent is, whom it believes, and what its wire is. It changes when an operator says so. */
 export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" | "mark"> {
@@ -66,16 +65,11 @@ export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" |
   readonly hidesLastAction?: boolean;
 }
 
-export interface CoreWorld {
-  readonly disk: Disk;
-  readonly clock: Clock;
-  readonly verifyAll: VerifyAll;
+export interface CoreWorld extends Pick<World, "disk" | "clock" | "verifyAll" | "random"> {
   /** False: nobody keeps it running, so it sends no beats. */
   readonly beats?: boolean;
   /** Operator incidents are logged here too. */
-  readonly log?: Pick<Logger, "warn">;
-  /** From 0 up to, not including, 1. */
-  random(): number;
+  readonly log?: Pick<World["log"], "warn">;
 }
 
 /** What became of a send: all lines are committed, or none is. */
@@ -721,10 +715,9 @@ function placeName(transport: Transport): string {
   return `${transport.kind} ${transport.health().remote}`;
 }
 
-function isSameAsk(
-  one: { readonly ask: { readonly place: Place }; readonly of: string | undefined },
-  other: { readonly ask: { readonly place: Place }; readonly of: string | undefined },
-): boolean {
+type OpenAsk = ReturnType<Store["asks"]["open"]>[number];
+
+function isSameAsk(one: OpenAsk, other: OpenAsk): boolean {
   return one.ask.place.id === other.ask.place.id && one.of === other.of;
 }
 

@@ -127,7 +127,6 @@ function begin(): void {
         ...{ wireDir: folderOf(agent.name), mode: 0o600 },
         isMover: () => of(agent).git.transport?.health().isMover === true,
         isLocal: (other) => MACHINES[other] === MACHINES[agent.name],
-        handles: () => of(agent).layout().handles,
         list: () => of(agent).folder.list(),
       }),
     ],

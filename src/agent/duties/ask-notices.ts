@@ -9,7 +9,7 @@ import type { Watched } from "../../store/notices.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { isChained, readPlace } from "../../wire/places.ts";
-import type { Known } from "./duty.ts";
+import { takeChangedAsks, type Known } from "./duty.ts";
 import { quoteSubject } from "./notice-words.ts";
 import { isToldSilent } from "./standing-notices.ts";
 
@@ -53,12 +53,10 @@ export function watchAsk({ store, history, place }: Facts, line: HeldLine): void
 /** Tells of asks that have ended, or were agreed to and not closed. Within a transaction. */
 export function tellAsks(known: Facts, into: StoreWriter, nowMs: number): void {
   const { store } = known;
-  const after = Number(store.meta(TOLD) ?? 0);
-  const changed = store.asks.changed({ after, limit: known.isLive ? MOST_CHANGES : MOST_HISTORY });
+  const limit = known.isLive ? MOST_CHANGES : MOST_HISTORY;
+  const changed = takeChangedAsks(store, into, TOLD, limit);
   for (const { ask, party, state } of changed)
     if (state !== "open" && state !== "waits") tellEnd(known, ask, party, nowMs);
-  const last = changed.at(-1);
-  if (last !== undefined) into.setMeta(TOLD, String(last.changed));
   for (const watched of store.notices.due(nowMs, MOST_WATCHED))
     store.notices.putOff(watched, lookAgain(known, watched, nowMs));
 }

@@ -19,7 +19,7 @@ import { fromPlain, isJsonObject, parseObject, type JsonObject } from "../../wir
 import { readPlace, type Place } from "../../wire/places.ts";
 import { decodeSignature, parseKeyId, verifySignature } from "../../wire/signature.ts";
 import type { CorePlace } from "../core.ts";
-import type { Duty, Ground, Known } from "./duty.ts";
+import { takeChangedAsks, type Duty, type Ground, type Known } from "./duty.ts";
 
 /** Its path in the wire's folder. */
 export const DECISIONS = "decisions.jsonl";
@@ -71,8 +71,7 @@ export class DecisionRecord implements Duty {
   decide(into: StoreWriter): boolean {
     const { store, place } = this.#ground;
     const { decisions } = store;
-    const after = Number(store.meta(CHANGED) ?? 0);
-    const changed = store.asks.changed({ after, limit: MOST_CHANGED });
+    const changed = takeChangedAsks(store, into, CHANGED, MOST_CHANGED);
     const closed = [...this.#closed].flatMap((id) => store.asks.withPrefix(id, MOST_CONTESTED));
     this.#closed.clear();
     for (const part of [...changed, ...closed]) this.#tellUnproved(into, part);
@@ -83,8 +82,6 @@ export class DecisionRecord implements Duty {
       decisions.judgeAgain(ask.place.id);
       this.#expect(ask.place, state === "contested");
     }
-    const last = changed.at(-1);
-    if (last !== undefined) into.setMeta(CHANGED, String(last.changed));
     for (const { n, at } of decisions.contested(MOST_CONTESTED)) {
       const line = store.line(n);
       if (line === undefined || this.#recordsAt(line) === at) continue;

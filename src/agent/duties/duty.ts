@@ -1,4 +1,5 @@
-import type { HeldLine, StoreWriter } from "../../store/store.ts";
+import type { AskPart } from "../../store/asks.ts";
+import type { HeldLine, Store, StoreWriter } from "../../store/store.ts";
 import type { Core } from "../core.ts";
 
 /** What answers and duties know of the agent and its wire; it is read anew each time. */
@@ -42,4 +43,17 @@ export interface Duty {
   /** When it wants a round next: monotonic ms. */
   nextDueMs?(): number;
   close?(): void;
+}
+
+/** Within a transaction: parts of asks that have changed since the last call with that cursor, a name in `meta`. */
+export function takeChangedAsks(
+  store: Store,
+  into: StoreWriter,
+  cursor: string,
+  limit: number,
+): readonly AskPart[] {
+  const changed = store.asks.changed({ after: Number(store.meta(cursor) ?? 0), limit });
+  const last = changed.at(-1);
+  if (last !== undefined) into.setMeta(cursor, String(last.changed));
+  return changed;
 }

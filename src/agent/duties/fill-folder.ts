@@ -16,8 +16,6 @@ export interface FillOptions {
   isMover(): boolean;
   /** Whether that agent runs on this machine: it writes its files itself. */
   isLocal(handle: string): boolean;
-  /** Every handle of any roster. */
-  handles(): readonly string[];
   /** Carriers that exist in the folder. */
   list(): readonly ListedCarrier[];
 }
@@ -80,7 +78,7 @@ export function fillFolder(ground: Ground, options: FillOptions): Duty {
   return {
     write() {
       if (!options.isMover() || disk.stat(wireDir) === undefined) return;
-      const due = options.handles().flatMap((author) => {
+      const due = ground.roster.handles.flatMap((author) => {
         const has = `${store.chains.whole(author).seq} ${store.lastLoose(author)}`;
         return options.isLocal(author) || filled.get(author) === has ? [] : [{ author, has }];
       });

@@ -163,11 +163,8 @@ export class KeyDuty implements Duty {
     const { signer } = identity;
     const last = this.#ground.store.chains.tip(self);
     this.#trust.change((store) => {
-      const both = inTurn(
-        store,
-        (each) => noteOwn(each, self, identity.publicKey, at),
-        (each) => noteOwn(each, self, next.publicKey, at),
-      );
+      const noted = noteOwn(store, self, identity.publicKey, at);
+      const both = noted.ok ? noteOwn(noted.store, self, next.publicKey, at) : noted;
       if (!both.ok || !nextIsUrgent || last === undefined) return both;
       return noteRevoked(both.store, signer.keyId, at, last);
     });
@@ -265,13 +262,4 @@ function noteOwn(store: TrustStore, self: string, key: Uint8Array, at: string): 
   const keys = store.peers.get(self)?.keys ?? [];
   const isKnown = keys.some((known) => Buffer.compare(known.key, key) === 0);
   return isKnown ? { ok: true, store } : acceptKey(store, self, key, at);
-}
-
-function inTurn(
-  store: TrustStore,
-  ...changes: readonly ((store: TrustStore) => StoreChange)[]
-): StoreChange {
-  let current: StoreChange = { ok: true, store };
-  for (const change of changes) if (current.ok) current = change(current.store);
-  return current;
 }

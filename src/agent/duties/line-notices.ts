@@ -81,17 +81,11 @@ function tellWaiting(known: Known, line: HeldLine, nowMs: number): void {
   store.notices.add({ kind: "mail_waits", about: line.id, text, peer }, nowMs);
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly most: number;
-}
-
 /** The messages of our chain to a peer in a range of numbers, of which the first few lines are looked at. */
 function messagesTo(
   { store, history, place }: Known,
   peer: string,
-  { from, to, most }: Range,
+  { from, to, most }: Readonly<Record<"from" | "to" | "most", number>>,
 ): (HistoryLine & { readonly place: ChainPlace })[] {
   return store.chain(place.self, { after: from - 1, limit: most }).flatMap((line) => {
     if (line.seq === null || line.seq > to || isState(line.type) || !isChained(line)) return [];

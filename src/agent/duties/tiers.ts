@@ -9,7 +9,7 @@ import { agentName } from "../../wire/handle.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { isChained } from "../../wire/places.ts";
 import type { PrivateTrust } from "../config/private-trust.ts";
-import type { Duty, Ground } from "./duty.ts";
+import { takeChangedAsks, type Duty, type Ground } from "./duty.ts";
 
 const ANNOUNCEMENT = "trust_tier_announcement";
 /** `meta`: changes of asks up to here are counted as reciprocations. */
@@ -87,11 +87,7 @@ export class TierDuty implements Duty {
   /** Approved proposals of ours count for each party, since it became VERIFIED. */
   #countChanges(into: StoreWriter): void {
     const { store, history, place } = this.#ground;
-    const after = Number(store.meta(COUNTED) ?? 0);
-    const changes = store.asks.changed({ after, limit: MOST_CHANGES });
-    const last = changes.at(-1);
-    if (last === undefined) return;
-    for (const { ask, state } of changes) {
+    for (const { ask, state } of takeChangedAsks(store, into, COUNTED, MOST_CHANGES)) {
       const isOwn = ask.is === "proposal" && ask.place.author === place.self;
       if (!isOwn || state !== "approved" || !isChained(ask.place)) continue;
       const outcome = outcomeOf(history, ask);
@@ -101,6 +97,5 @@ export class TierDuty implements Duty {
       for (const party of ask.parties ?? [])
         store.tiers.reciprocate(party, proposal.n, close.sentMs);
     }
-    into.setMeta(COUNTED, String(last.changed));
   }
 }

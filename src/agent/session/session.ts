@@ -100,7 +100,6 @@ export class Session {
         ...{ wireDir, mode: sharingOf(disk, wireDir).logMode },
         isMover: () => carriers.git.view()?.is_mover ?? false,
         isLocal: (other) => other === handle || isAgentHere(disk, places, paths.wireKey, other),
-        handles: () => core.roster.handles,
         list: () => carriers.folder.list(),
       }),
     ];
