@@ -1,13 +1,7 @@
 import { agentName } from "../wire/handle.ts";
-import {
-  isJsonArray,
-  parseObject,
-  toPlain,
-  type JsonObject,
-  type JsonValue,
-} from "../wire/json/json.ts";
+import { isJsonArray, toPlain, type JsonValue } from "../wire/json/json.ts";
 import { decodeKey, encodeBase64, isAcceptableKey, keyId } from "../wire/signature.ts";
-import { DocumentReader, shown } from "./policy/document.ts";
+import { openDocument, shown, type DocumentReader } from "./policy/document.ts";
 import {
   MAX_KEYS_PER_AGENT,
   type Hold,
@@ -42,29 +36,24 @@ const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
  * @param untiered the tier of agents in a v3.0 file, which knows no tiers
  */
 export function parseTrustFile(bytes: Uint8Array, file: string, untiered: Tier): TrustParse {
-  const parsed = parseObject(bytes);
-  if (!parsed.ok) return { ok: false, detail: `${file}: ${parsed.detail}` };
-  const { value } = parsed;
-  const { schema_version: stated, agents: entries } = value;
-  const named = stated === undefined ? "v3.0" : stated;
-  if (named !== "v3.0" && named !== "v3.1") {
-    const detail = `${file}: schema_version is ${shown(named)}; expected "v3.1" (or none, in a v3.0 file)`;
+  const opened = openDocument(bytes, file);
+  if (!opened.ok) return opened;
+  const { reader } = opened;
+  const stated = reader.value("schema_version");
+  const schema = stated === undefined ? "v3.0" : stated;
+  if (schema !== "v3.0" && schema !== "v3.1") {
+    const detail = `${file}: schema_version is ${shown(schema)}; expected "v3.1" (or none, in a v3.0 file)`;
     return { ok: false, detail };
   }
-  const reader = new DocumentReader(file);
-  const version = reader.wholeNumber(value["version"], "version", 0, MAX_NUMBER);
-  const agents = Object.entries(reader.object(entries, "agents") ?? {});
-  if (agents.length > MAX_AGENTS) {
-    reader.problem("agents", `has ${agents.length} entries; at most ${MAX_AGENTS} are read`);
-  }
+  const version = reader.wholeNumber("version", 0, MAX_NUMBER);
   const peers = new Map<string, Peer>();
-  for (const [name, fields] of agents.slice(0, MAX_AGENTS)) {
-    const peer = readPeer(reader, name, fields, named === "v3.0" ? untiered : "UNTRUSTED");
+  for (const [name, fields] of reader.entries("agents", MAX_AGENTS)) {
+    const peer = readPeer(reader, name, fields, schema === "v3.0" ? untiered : "UNTRUSTED");
     if (peer === undefined) continue;
     if (peers.has(peer.handle)) reader.problem(`agents.${name}`, "names an agent a second time");
     else peers.set(peer.handle, peer);
   }
-  return { ok: true, document: { schema: named, version, peers, problems: reader.problems } };
+  return { ok: true, document: { schema, version, peers, problems: reader.problems } };
 }
 
 export type StoreResult =
@@ -123,105 +112,78 @@ function readPeer(
   untiered: Tier,
 ): Peer | undefined {
   const handle = agentName(name);
-  const path = `agents.${name}`;
   if (handle === undefined) {
     reader.problem(`agents: ${shown(name)}`, "is neither a handle nor did:wire:<handle>");
     return undefined;
   }
-  const fields = reader.object(value, path);
+  const fields = reader.objectAt(`agents.${name}`, value);
   if (fields === undefined) return undefined;
-  const tierName = reader.text(fields["tier"], `${path}.tier`);
+  const tierName = fields.text("tier");
   const tier = tierName === undefined ? untiered : tierNamed(tierName);
-  const tierSetAtMs = readTime(reader, fields["tier_set_at"], `${path}.tier_set_at`);
-  const attestedSince = readTime(reader, fields["attested_since"], `${path}.attested_since`);
+  const tierSetAtMs = readTime(fields, "tier_set_at");
+  const attestedSince = readTime(fields, "attested_since");
   const attested = tier === "ATTESTED" || tier === "TRUSTED";
-  // The schema lets some be null, which says no more than absent.
-  const textOrNull = (field: string) => reader.text(fields[field] ?? undefined, `${path}.${field}`);
-  const follows = (reader.list(fields["follows"], `${path}.follows`) ?? []).flatMap(
-    (item, at) => readLinePlace(reader, item, `${path}.follows[${at}]`) ?? [],
-  );
-  const extra = Object.entries(fields).filter(([key]) => !READ_FIELDS.has(key));
+  const follows = fields
+    .items("follows", Infinity)
+    .flatMap((item, at) => readLinePlace(fields, item, `follows[${at}]`) ?? []);
+  const extra = fields.names.filter((name) => !READ_FIELDS.has(name));
   return {
     handle,
     tier,
     tierSetAtMs,
     attestedSinceMs: attested ? (attestedSince ?? tierSetAtMs) : undefined,
-    sasVerifiedAt: textOrNull("sas_verified_at"),
-    reciprocations:
-      reader.wholeNumber(
-        fields["successful_reciprocations"],
-        `${path}.successful_reciprocations`,
-        0,
-        MAX_NUMBER,
-      ) ?? 0,
-    blocked: reader.flag(fields["blocked"], `${path}.blocked`) ?? false,
-    held: readHold(reader, fields["held"], `${path}.held`),
+    sasVerifiedAt: fields.textOrNull("sas_verified_at"),
+    reciprocations: fields.wholeNumber("successful_reciprocations", 0, MAX_NUMBER) ?? 0,
+    blocked: fields.flag("blocked") ?? false,
+    held: readHold(fields.object("held")),
     ...(follows.length === 0 ? {} : { follows }),
-    allowUnchained: reader.flag(fields["allow_unchained"], `${path}.allow_unchained`) ?? false,
-    mayBeUnsigned: reader.flag(fields["allow_unsigned"], `${path}.allow_unsigned`) ?? false,
-    keys: readKeys(reader, handle, fields["public_keys"], `${path}.public_keys`),
-    cardUrl: textOrNull("agent_card_url"),
-    cardFetchedAt: textOrNull("agent_card_fetched_at"),
-    extra: Object.fromEntries(extra.map(([key, field]) => [key, toPlain(field)])),
+    allowUnchained: fields.flag("allow_unchained") ?? false,
+    mayBeUnsigned: fields.flag("allow_unsigned") ?? false,
+    keys: readKeys(fields, handle),
+    cardUrl: fields.textOrNull("agent_card_url"),
+    cardFetchedAt: fields.textOrNull("agent_card_fetched_at"),
+    extra: Object.fromEntries(extra.map((name) => [name, toPlain(fields.value(name) ?? null)])),
   };
 }
 
-function readKeys(
-  reader: DocumentReader,
-  handle: string,
-  value: JsonValue | undefined,
-  path: string,
-): readonly PinnedKey[] {
+function readKeys(fields: DocumentReader, handle: string): readonly PinnedKey[] {
   const keys: PinnedKey[] = [];
-  const list = reader.list(value, path) ?? [];
-  if (list.length > MAX_KEYS_PER_AGENT) {
-    reader.problem(path, `has ${list.length} keys; at most ${MAX_KEYS_PER_AGENT} are read`);
-  }
-  for (const [at, item] of list.slice(0, MAX_KEYS_PER_AGENT).entries()) {
-    const fields = reader.object(item, `${path}[${at}]`);
-    const key = fields && readKey(reader, handle, fields, `${path}[${at}]`);
+  for (const [at, item] of fields.items("public_keys", MAX_KEYS_PER_AGENT, "keys").entries()) {
+    const path = `public_keys[${at}]`;
+    const entry = fields.objectAt(path, item);
+    const key = entry && readKey(entry, handle);
     if (key === undefined) continue;
     if (keys.some((other) => other.keyId === key.keyId)) {
-      reader.problem(`${path}[${at}]`, `repeats the key id ${key.keyId}`);
+      fields.problem(path, `repeats the key id ${key.keyId}`);
     } else keys.push(key);
   }
   return keys;
 }
 
-function readKey(
-  reader: DocumentReader,
-  handle: string,
-  fields: JsonObject,
-  path: string,
-): PinnedKey | undefined {
-  const id = reader.text(fields["key_id"], `${path}.key_id`);
-  const key = decodeKey(reader.text(fields["key"], `${path}.key`) ?? "");
+function readKey(fields: DocumentReader, handle: string): PinnedKey | undefined {
+  const id = fields.text("key_id");
+  const key = decodeKey(fields.text("key") ?? "");
   if (key === undefined || !isAcceptableKey(key)) {
-    reader.problem(
-      `${path}.key`,
+    fields.problem(
+      "key",
       "is no usable Ed25519 key; expected 32 bytes in standard base64, a canonical point that is not of small order",
     );
     return undefined;
   }
   const expected = keyId(handle, key);
   if (id !== expected) {
-    reader.problem(
-      `${path}.key_id`,
-      `is ${shown(id ?? null)}; that key of ${handle} is ${expected}`,
-    );
+    fields.problem("key_id", `is ${shown(id ?? null)}; that key of ${handle} is ${expected}`);
     return undefined;
   }
-  const deactivatedAt = reader.text(fields["deactivated_at"], `${path}.deactivated_at`);
-  const revoked = reader.flag(fields["revoked"], `${path}.revoked`);
-  const last =
-    fields["last"] === undefined
-      ? undefined
-      : readLinePlace(reader, fields["last"], `${path}.last`);
+  const deactivatedAt = fields.text("deactivated_at");
+  const revoked = fields.flag("revoked");
+  const place = fields.value("last");
+  const last = place === undefined ? undefined : readLinePlace(fields, place, "last");
   return {
     keyId: id,
     key,
-    addedAt: reader.text(fields["added_at"], `${path}.added_at`) ?? "",
-    active: reader.flag(fields["active"], `${path}.active`) ?? true,
+    addedAt: fields.text("added_at") ?? "",
+    active: fields.flag("active") ?? true,
     ...(deactivatedAt === undefined ? {} : { deactivatedAt }),
     ...(revoked === undefined ? {} : { revoked }),
     ...(last === undefined ? {} : { last }),
@@ -229,42 +191,31 @@ function readKey(
 }
 
 function readLinePlace(
-  reader: DocumentReader,
+  fields: DocumentReader,
   value: JsonValue,
   path: string,
 ): LinePlace | undefined {
   const [seq, id, ...more] = isJsonArray(value) ? value : [];
   const isPlace = typeof seq === "number" && seq >= 1 && typeof id === "string" && ID.test(id);
   if (isPlace && more.length === 0) return { seq, id };
-  reader.problem(path, `is ${shown(value)}; expected [number, id] of a line`);
-  return undefined;
+  return fields.unexpected(path, "[number, id] of a line", value);
 }
 
-function readHold(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): Hold | undefined {
-  const fields = reader.object(value, path);
-  if (fields === undefined) return undefined;
-  return {
-    cause: reader.text(fields["cause"], `${path}.cause`) ?? "held",
-    detail: reader.text(fields["detail"], `${path}.detail`) ?? "",
-    sinceMs: readTime(reader, fields["since"], `${path}.since`) ?? 0,
-  };
+function readHold(fields: DocumentReader | undefined): Hold | undefined {
+  return (
+    fields && {
+      cause: fields.text("cause") ?? "held",
+      detail: fields.text("detail") ?? "",
+      sinceMs: readTime(fields, "since") ?? 0,
+    }
+  );
 }
 
-function readTime(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): number | undefined {
-  const text = reader.text(value, path);
+function readTime(fields: DocumentReader, name: string): number | undefined {
+  const text = fields.text(name);
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
-  if (!Number.isNaN(ms)) return ms;
-  reader.problem(path, `is ${shown(text)}; expected a time such as 2026-06-01T10:00:00Z`);
-  return undefined;
+  return Number.isNaN(ms) ? fields.unexpected(name, "a time such as 2026-06-01T10:00:00Z") : ms;
 }
 
 function plainPeer(peer: Peer): Record<string, unknown> {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import type { WireConfig } from "../../trust/policy/config.ts";
+import { plainLimits, type WireConfig } from "../../trust/policy/config.ts";
 import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
@@ -14,14 +14,7 @@ export function newConfigText(wireId: string, roster: readonly string[]): string
     roster,
     v3_signing: { enforce_signed: true, allow_unsigned_from: [] },
     domains: {},
-    limits: {
-      max_message_body_kb: DEFAULT_LIMITS.maxMessageBodyKb,
-      max_clock_skew_seconds: DEFAULT_LIMITS.maxClockSkewSeconds,
-      rate_limit_msg_per_min: DEFAULT_LIMITS.rateLimitMsgPerMin,
-      max_refs: DEFAULT_LIMITS.maxRefs,
-      answer_minutes: DEFAULT_ANSWER_TIMES.answerMinutes,
-      proposal_hours: DEFAULT_ANSWER_TIMES.proposalHours,
-    },
+    limits: plainLimits({ ...DEFAULT_LIMITS, ...DEFAULT_ANSWER_TIMES }),
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }

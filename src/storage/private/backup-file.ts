@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DocumentReader, shown } from "../../trust/policy/document.ts";
 import { isHandle } from "../../wire/handle.ts";
-import { parseObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
+import { parseObject } from "../../wire/json/json.ts";
 
 /** Where a file belongs: beside the key, in the wire's private folder, or in its state. Spec 4.6. */
 const PLACES = ["identity", "config", "state"] as const;
@@ -119,8 +119,8 @@ export function parseBackup(bytes: Uint8Array): BackupParse {
     const found = shown(value["version"] ?? null);
     return { ok: false, detail: `it has version ${found}; this deaddrop reads ${BACKUP_VERSION}` };
   }
-  const reader = new DocumentReader("backup");
-  const backup = readBackup(reader, value);
+  const reader = new DocumentReader("backup", value);
+  const backup = readBackup(reader);
   const bounds = backup && boundsProblem(backup.files);
   if (bounds !== undefined) reader.problem("files", bounds);
   const [problem] = reader.problems;
@@ -128,57 +128,47 @@ export function parseBackup(bytes: Uint8Array): BackupParse {
   return backup === undefined ? { ok: false, detail: "it lacks a field" } : { ok: true, backup };
 }
 
-function readBackup(reader: DocumentReader, value: JsonObject): Backup | undefined {
-  const handle = required(reader, value, "handle");
-  const wireKey = required(reader, value, "wire_key");
-  const wireDir = required(reader, value, "wire_dir");
-  const madeAt = required(reader, value, "made_at");
-  const wireId = reader.text(value["wire_id"], "wire_id");
-  const max = Number.MAX_SAFE_INTEGER;
-  const storeVersion = reader.wholeNumber(value["store_version"], "store_version", 0, max);
+function readBackup(reader: DocumentReader): Backup | undefined {
+  const handle = required(reader, "handle");
+  const wireKey = required(reader, "wire_key");
+  const wireDir = required(reader, "wire_dir");
+  const madeAt = required(reader, "made_at");
+  const wireId = reader.text("wire_id");
+  const storeVersion = reader.wholeNumber("store_version", 0, Number.MAX_SAFE_INTEGER);
   if (storeVersion === undefined) reader.problem("store_version", "is missing");
   if (handle !== undefined && !isHandle(handle)) reader.problem("handle", "is not a handle");
   if (wireKey !== undefined && !/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(wireKey)) {
-    reader.problem("wire_key", `is ${shown(wireKey)}; expected letters, digits, "-" and "_"`);
+    reader.unexpected("wire_key", 'letters, digits, "-" and "_"');
   }
   if (madeAt !== undefined && Number.isNaN(Date.parse(madeAt))) {
     reader.problem("made_at", "is no time");
   }
   if (reader.problems.length > 0 || handle === undefined || wireKey === undefined) return undefined;
   if (wireDir === undefined || madeAt === undefined || storeVersion === undefined) return undefined;
-  const files = readFiles(reader, value["files"], handle);
-  const remote = readRemote(reader, value["remote"]);
+  const files = readFiles(reader, handle);
+  const remote = readRemote(reader.object("remote"));
   return { handle, wireKey, wireId, wireDir, madeAt, storeVersion, remote, files };
 }
 
 /** Undefined also in a backup of an older version. */
-function readRemote(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-): BackupRemote | undefined {
-  const fields = reader.object(value, "remote");
-  const url = reader.text(fields?.["url"], "remote.url");
-  const branch = reader.text(fields?.["branch"], "remote.branch");
-  const prefix = reader.text(fields?.["prefix"], "remote.prefix");
+function readRemote(fields: DocumentReader | undefined): BackupRemote | undefined {
+  const url = fields?.text("url");
+  const branch = fields?.text("branch");
+  const prefix = fields?.text("prefix");
   if (url === undefined || branch === undefined || prefix === undefined) return undefined;
   return { url, branch, prefix };
 }
 
-function required(reader: DocumentReader, value: JsonObject, field: string): string | undefined {
-  if (value[field] === undefined) reader.problem(field, "is missing");
-  return reader.text(value[field], field);
+function required(reader: DocumentReader, name: string): string | undefined {
+  if (reader.value(name) === undefined) reader.problem(name, "is missing");
+  return reader.text(name);
 }
 
-function readFiles(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  handle: string,
-): readonly BackupFile[] {
-  const list = reader.list(value, "files") ?? [];
-  if (list.length > MAX_FILES) reader.problem("files", `are ${list.length}, at most ${MAX_FILES}`);
+function readFiles(reader: DocumentReader, handle: string): readonly BackupFile[] {
   const seen = new Set<string>();
-  return list.slice(0, MAX_FILES).flatMap((item, at): BackupFile[] => {
-    const file = readFile(reader, item, `files[${at}]`, handle);
+  return reader.items("files", MAX_FILES).flatMap((item, at): BackupFile[] => {
+    const fields = reader.objectAt(`files[${at}]`, item);
+    const file = fields && readFile(fields, handle);
     if (file === undefined) return [];
     const key = `${file.place}/${file.name}`;
     if (seen.has(key)) reader.problem(`files[${at}]`, `names ${key} a second time`);
@@ -187,29 +177,23 @@ function readFiles(
   });
 }
 
-function readFile(
-  reader: DocumentReader,
-  item: JsonValue,
-  path: string,
-  handle: string,
-): BackupFile | undefined {
-  const fields = reader.object(item, path);
-  const name = reader.text(fields?.["name"], `${path}.name`);
-  const placed = reader.text(fields?.["place"], `${path}.place`);
+function readFile(fields: DocumentReader, handle: string): BackupFile | undefined {
+  const name = fields.text("name");
+  const placed = fields.text("place");
   const place = PLACES.find((each) => each === placed);
-  const expected = reader.text(fields?.["sha256"], `${path}.sha256`);
-  const data = reader.text(fields?.["data"], `${path}.data`);
+  const expected = fields.text("sha256");
+  const data = fields.text("data");
   if (name === undefined || place === undefined || data === undefined) {
-    reader.problem(path, `lacks its name, its data or a place (${PLACES.join(", ")})`);
+    fields.problem("", `lacks its name, its data or a place (${PLACES.join(", ")})`);
     return undefined;
   }
   if (!isBackupName(handle, place, name)) {
-    reader.problem(`${path}.name`, `is ${shown(name)}, which no backup holds in ${place}`);
+    fields.problem("name", `is ${shown(name)}, which no backup holds in ${place}`);
     return undefined;
   }
   const bytes = Buffer.from(data, "base64");
   if (bytes.toString("base64") !== data || sum(bytes) !== expected) {
-    reader.problem(path, `(${name}) is damaged: its data does not have the SHA-256 beside it`);
+    fields.problem("", `(${name}) is damaged: its data does not have the SHA-256 beside it`);
     return undefined;
   }
   return { place, name, bytes };

@@ -1,6 +1,6 @@
 import { canonicalBytes } from "../../wire/canonical.ts";
 import { handleFromDid, isHandle } from "../../wire/handle.ts";
-import { parseObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
+import { parseObject, type JsonObject } from "../../wire/json/json.ts";
 import {
   decodeKey,
   decodeSignature,
@@ -69,7 +69,7 @@ export function verifyCard(bytes: Uint8Array, nowMs: number): CardVerdict {
   }
   const parsed = parseObject(bytes);
   if (!parsed.ok) return refused(`the card is no JSON object: ${parsed.detail}`);
-  const reader = new DocumentReader("card");
+  const reader = new DocumentReader("card", parsed.value);
   const read = readCard(reader, parsed.value);
   const [problem] = reader.problems;
   if (problem !== undefined || read === undefined) return refused(problem ?? "card: is unreadable");
@@ -91,148 +91,94 @@ function readCard(
   reader: DocumentReader,
   fields: JsonObject,
 ): Omit<AgentCard, "signedBy"> | undefined {
-  const { schema_version: schema, did } = fields;
-  if (schema !== "v3.1") {
-    reader.problem("schema_version", `is ${shown(schema ?? null)}; expected "v3.1"`);
-  }
+  if (fields["schema_version"] !== "v3.1") reader.unexpected("schema_version", '"v3.1"');
+  const { did } = fields;
   const handle = typeof did === "string" ? handleFromDid(did) : undefined;
-  if (handle === undefined) {
-    reader.problem("did", `is ${shown(did ?? null)}; expected "did:wire:<handle>"`);
-    return undefined;
-  }
-  const text = (name: string): string => reader.text(fields[name], name) ?? "";
+  if (handle === undefined) return reader.unexpected("did", '"did:wire:<handle>"');
+  const text = (name: string): string => reader.text(name) ?? "";
   const tier = (name: string): Tier | undefined => tierNamed(text(name));
-  const keys = readKeys(reader, fields["verify_keys"], "verify_keys", handle);
+  const keys = readKeys(reader, "verify_keys", handle);
   if (keys.length === 0) reader.problem("verify_keys", "has no key");
   const issuedAt = text("issued_at");
-  if (parseTimestamp(issuedAt) === undefined) {
-    reader.problem("issued_at", `is ${shown(issuedAt)}; expected a timestamp`);
-  }
+  if (parseTimestamp(issuedAt) === undefined)
+    reader.unexpected("issued_at", "a timestamp", issuedAt);
   return {
     handle,
     name: text("name"),
     host: text("host"),
     url: text("agent_card_url"),
     keys,
-    oldKeys: readKeys(reader, fields["old_verify_keys"], "old_verify_keys", handle),
-    capabilities: reader.texts(fields["capabilities"], "capabilities") ?? [],
+    oldKeys: readKeys(reader, "old_verify_keys", handle),
+    capabilities: reader.texts("capabilities") ?? [],
     tierOffered: tier("trust_tier_offered"),
     tierRequired: tier("trust_tier_required_from_peers"),
     issuedAt,
-    claims: readClaims(reader, fields),
+    claims: readClaims(reader),
     fields,
   };
 }
 
-function readKeys(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-  handle: string,
-): readonly CardKey[] {
-  const entries = Object.entries(reader.object(value, path) ?? {});
-  if (entries.length > MAX_KEYS) {
-    reader.problem(path, `has ${entries.length} keys; at most ${MAX_KEYS} are read`);
-  }
-  return entries.slice(0, MAX_KEYS).flatMap(([name, entry]) => {
-    return readKey(reader, `${path}.${shown(name)}`, name, entry, handle) ?? [];
+function readKeys(reader: DocumentReader, list: string, handle: string): readonly CardKey[] {
+  return reader.entries(list, MAX_KEYS, "keys").flatMap(([name, value]) => {
+    const fields = reader.objectAt(`${list}.${shown(name)}`, value);
+    return (fields && readKey(fields, name, handle)) ?? [];
   });
 }
 
-function readKey(
-  reader: DocumentReader,
-  path: string,
-  name: string,
-  value: JsonValue,
-  handle: string,
-): CardKey | undefined {
-  const fields = reader.object(value, path);
-  if (fields === undefined) return undefined;
-  const text = reader.text(fields["key"], `${path}.key`);
-  const key = decodeKey(text ?? "");
+function readKey(fields: DocumentReader, name: string, handle: string): CardKey | undefined {
+  const key = decodeKey(fields.text("key") ?? "");
   if (key === undefined || !isAcceptableKey(key)) {
-    reader.problem(`${path}.key`, "is no usable Ed25519 public key in base64");
+    fields.problem("key", "is no usable Ed25519 public key in base64");
     return undefined;
   }
   const id = keyId(handle, key);
   if (name !== KEY_NAME + id) {
-    reader.problem(path, `is the name of another key; this one is ${shown(KEY_NAME + id)}`);
+    fields.problem("", `is the name of another key; this one is ${shown(KEY_NAME + id)}`);
     return undefined;
   }
-  return {
-    keyId: id,
-    key,
-    validFrom: readTime(reader, fields["valid_from"], `${path}.valid_from`),
-    validUntil: readTime(reader, fields["valid_until"], `${path}.valid_until`),
-  };
+  const [validFrom, validUntil] = [readTime(fields, "valid_from"), readTime(fields, "valid_until")];
+  return { keyId: id, key, validFrom, validUntil };
 }
 
-function readTime(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): string | undefined {
-  if (value === null) return undefined;
-  const text = reader.text(value, path);
-  if (text !== undefined && parseTimestamp(text) === undefined) {
-    reader.problem(path, `is ${shown(text)}; expected a timestamp or null`);
-  }
+function readTime(fields: DocumentReader, name: string): string | undefined {
+  const text = fields.textOrNull(name);
+  if (text !== undefined && parseTimestamp(text) === undefined)
+    fields.unexpected(name, "a timestamp or null");
   return text;
 }
 
-function readClaims(reader: DocumentReader, fields: JsonObject): ReadonlyMap<string, SasClaim> {
+function readClaims(reader: DocumentReader): ReadonlyMap<string, SasClaim> {
   const claims = new Map<string, SasClaim>();
-  const { sas_commitment: commitment, sas_nonce: nonce } = fields;
-  const forAll = readClaim(reader, { commitment, nonce }, "sas_");
+  const forAll = readClaim(reader, "sas_");
   if (forAll !== undefined) claims.set(ANYBODY, forAll);
-  const entries = Object.entries(reader.object(fields["sas"], "sas") ?? {});
-  if (entries.length > MAX_ROSTER) {
-    reader.problem("sas", `has ${entries.length} entries; at most ${MAX_ROSTER} are read`);
-  }
-  for (const [handle, value] of entries.slice(0, MAX_ROSTER)) {
-    const path = `sas.${shown(handle)}`;
-    const claim = readClaim(reader, reader.object(value, path), `${path}.`);
+  for (const [handle, value] of reader.entries("sas", MAX_ROSTER)) {
+    const entry = reader.objectAt(`sas.${shown(handle)}`, value);
+    const claim = entry && readClaim(entry);
     if (claim !== undefined && isHandle(handle)) claims.set(handle, claim);
   }
   return claims;
 }
 
-function readClaim(
-  reader: DocumentReader,
-  fields: Readonly<Record<string, JsonValue | undefined>> | undefined,
-  path: string,
-): SasClaim | undefined {
-  const commitment = readHash(reader, fields?.["commitment"], `${path}commitment`);
-  const nonce = readNonce(reader, fields?.["nonce"], `${path}nonce`);
-  const seen = readHash(reader, fields?.["seen"], `${path}seen`);
+/** `prefix`: before the names of the fields. */
+function readClaim(fields: DocumentReader, prefix = ""): SasClaim | undefined {
+  const commitment = readHash(fields, `${prefix}commitment`);
+  const nonce = readNonce(fields, `${prefix}nonce`);
+  const seen = prefix === "" ? readHash(fields, "seen") : undefined;
   if (typeof commitment !== "string") return undefined;
   return { commitment, nonce, seen };
 }
 
-function readHash(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): string | null | undefined {
-  if (value === null) return null;
-  const text = reader.text(value, path);
+function readHash(fields: DocumentReader, name: string): string | null | undefined {
+  if (fields.value(name) === null) return null;
+  const text = fields.text(name);
   if (text === undefined || HASH.test(text)) return text;
-  reader.problem(path, `is ${shown(text)}; expected 64 lower-case hex digits`);
-  return undefined;
+  return fields.unexpected(name, "64 lower-case hex digits");
 }
 
-function readNonce(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): Uint8Array | undefined {
-  const text = reader.text(value ?? undefined, path);
+function readNonce(fields: DocumentReader, name: string): Uint8Array | undefined {
+  const text = fields.textOrNull(name);
   if (text === undefined) return undefined;
-  const nonce = decodeKey(text);
-  if (nonce === undefined) {
-    reader.problem(path, `is ${shown(text)}; expected the base64 of ${NONCE_BYTES} bytes`);
-  }
-  return nonce;
+  return decodeKey(text) ?? fields.unexpected(name, `the base64 of ${NONCE_BYTES} bytes`);
 }
 
 /** The key that a card is signed with: the one that it proves its agent to have. */

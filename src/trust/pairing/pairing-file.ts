@@ -1,7 +1,6 @@
 import { isHandle } from "../../wire/handle.ts";
-import { parseObject, type JsonValue } from "../../wire/json/json.ts";
 import { decodeKey, encodeBase64 } from "../../wire/signature.ts";
-import { DocumentReader } from "../policy/document.ts";
+import { openDocument, type DocumentReader } from "../policy/document.ts";
 import { MAX_RESTARTS, type Pairing } from "./pairing.ts";
 
 /** How far we are with each peer, by handle. */
@@ -39,14 +38,15 @@ function plainClaim({ key, commitment }: NonNullable<Pairing["peer"]>) {
 
 /** Ours, so nothing in it may be wrong: half a ceremony that is guessed at proves nothing. */
 export function parsePairings(bytes: Uint8Array, file: string): PairingsParse {
-  const parsed = parseObject(bytes);
-  if (!parsed.ok) return { ok: false, detail: `${file}: ${parsed.detail}` };
-  const reader = new DocumentReader(file);
-  const { version, peers } = parsed.value;
-  if (version !== PAIRING_VERSION) reader.problem("version", `is not ${PAIRING_VERSION}`);
+  const opened = openDocument(bytes, file);
+  if (!opened.ok) return opened;
+  const { reader } = opened;
+  if (reader.value("version") !== PAIRING_VERSION)
+    reader.problem("version", `is not ${PAIRING_VERSION}`);
   const pairings = new Map<string, Pairing>();
-  for (const [handle, value] of Object.entries(reader.object(peers, "peers") ?? {})) {
-    const pairing = readPairing(reader, value, `peers.${handle}`);
+  for (const [handle, value] of reader.entries("peers", Infinity)) {
+    const fields = reader.objectAt(`peers.${handle}`, value);
+    const pairing = fields && readPairing(fields);
     if (!isHandle(handle)) reader.problem("peers", "names somebody who is no agent");
     else if (pairing !== undefined) pairings.set(handle, pairing);
   }
@@ -54,53 +54,41 @@ export function parsePairings(bytes: Uint8Array, file: string): PairingsParse {
   return problem === undefined ? { ok: true, pairings } : { ok: false, detail: problem };
 }
 
-function readPairing(reader: DocumentReader, value: JsonValue, path: string): Pairing | undefined {
-  const fields = reader.object(value, path);
-  const nonce = readBytes(reader, fields?.["nonce"], `${path}.nonce`);
-  const key = readBytes(reader, fields?.["key"], `${path}.key`);
-  const counted = (name: string) =>
-    reader.wholeNumber(fields?.[name], `${path}.${name}`, 0, MAX_RESTARTS);
-  const mismatches = counted("mismatches");
-  const restarts = counted("restarts") ?? 0;
-  const isShown = reader.flag(fields?.["shown"], `${path}.shown`);
-  const peer = readClaim(reader, fields?.["peer"], `${path}.peer`);
-  const other = readClaim(reader, fields?.["other"], `${path}.other`);
-  const peerNonce = readBytes(reader, fields?.["peer_nonce"], `${path}.peer_nonce`);
+function readPairing(fields: DocumentReader): Pairing | undefined {
+  const nonce = readBytes(fields, "nonce");
+  const key = readBytes(fields, "key");
+  const mismatches = fields.wholeNumber("mismatches", 0, MAX_RESTARTS);
+  const restarts = fields.wholeNumber("restarts", 0, MAX_RESTARTS) ?? 0;
+  const isShown = fields.flag("shown");
+  const peer = readClaim(fields.object("peer"));
+  const other = readClaim(fields.object("other"));
+  const peerNonce = readBytes(fields, "peer_nonce");
   if (
     nonce === undefined ||
     key === undefined ||
     mismatches === undefined ||
     isShown === undefined
   ) {
-    reader.problem(path, "lacks its nonce, its key, shown or mismatches");
+    fields.problem("", "lacks its nonce, its key, shown or mismatches");
     return undefined;
   }
   return { nonce, key, isShown, peer, peerNonce, other, mismatches, restarts };
 }
 
-function readClaim(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): Pairing["peer"] {
-  const fields = reader.object(value, path);
+function readClaim(fields: DocumentReader | undefined): Pairing["peer"] {
   if (fields === undefined) return undefined;
-  const key = readBytes(reader, fields["key"], `${path}.key`);
-  const commitment = reader.text(fields["commitment"], `${path}.commitment`);
+  const key = readBytes(fields, "key");
+  const commitment = fields.text("commitment");
   if (key !== undefined && commitment !== undefined) return { key, commitment };
-  reader.problem(path, "lacks key or commitment");
+  fields.problem("", "lacks key or commitment");
   return undefined;
 }
 
-function readBytes(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): Uint8Array | undefined {
-  const text = reader.text(value, path);
+function readBytes(fields: DocumentReader, name: string): Uint8Array | undefined {
+  const text = fields.text(name);
   const decoded = text === undefined ? undefined : decodeKey(text);
   if (text !== undefined && decoded === undefined) {
-    reader.problem(path, "is not the base64 of 32 bytes");
+    fields.problem(name, "is not the base64 of 32 bytes");
   }
   return decoded;
 }

@@ -1,12 +1,11 @@
 import { agentName, isHandle, rosterProblems } from "../../wire/handle.ts";
-import { parseObject, type JsonObject } from "../../wire/json/json.ts";
 import {
   DEFAULT_ANSWER_TIMES,
   DEFAULT_LIMITS,
   type AnswerTimes,
   type Limits,
 } from "../../wire/limits.ts";
-import { DocumentReader, shown } from "./document.ts";
+import { openDocument, shown, type DocumentReader } from "./document.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
 export interface SigningPolicy {
@@ -73,31 +72,26 @@ export const DEFAULT_CONFIG: WireConfig = {
 
 /** Reads `config.json`. Every key is optional, unknown keys are passed over. Spec 1.1. */
 export function parseConfig(bytes: Uint8Array): ConfigParse {
-  const parsed = parseObject(bytes);
-  if (!parsed.ok) return { ok: false, reason: "invalid", detail: `${FILE}: ${parsed.detail}` };
-  const fields = parsed.value;
-  const stated = fields["protocol_version"];
+  const opened = openDocument(bytes, FILE);
+  if (!opened.ok) return { ...opened, reason: "invalid" };
+  const { reader } = opened;
+  const stated = reader.value("protocol_version");
   const version = stated === undefined ? DEFAULT_CONFIG.protocolVersion : stated;
   const protocolVersion = PROTOCOL_VERSIONS.find((known) => known === version);
   if (protocolVersion === undefined) {
     const detail = `${FILE}: protocol_version is ${shown(version)}; this program speaks ${PROTOCOL_VERSIONS.join(", ")}`;
     return { ok: false, reason: "schema_drift", detail };
   }
-  const reader = new DocumentReader(FILE);
-  const roster = readRoster(reader, fields);
-  const limit = limitReader(reader, fields);
+  const roster = readRoster(reader);
   const config: WireConfig = {
-    wireId: readWireId(reader, fields),
+    wireId: readWireId(reader),
     protocolVersion,
     roster,
-    unchained: readUnchained(reader, fields, roster),
-    rosterEpoch:
-      reader.wholeNumber(fields["roster_epoch"], "roster_epoch", 0, MAX_EPOCH) ??
-      DEFAULT_CONFIG.rosterEpoch,
-    signing: readSigning(reader, fields),
-    domains: readDomains(reader, fields, roster),
-    limits: readLimits(limit),
-    answerTimes: readAnswerTimes(limit),
+    unchained: readUnchained(reader, roster),
+    rosterEpoch: reader.wholeNumber("roster_epoch", 0, MAX_EPOCH) ?? DEFAULT_CONFIG.rosterEpoch,
+    signing: readSigning(reader.object("v3_signing")),
+    domains: readDomains(reader, roster),
+    ...readLimits(reader.object("limits")),
   };
   if (reader.problems.length > 0) {
     return { ok: false, reason: "invalid", detail: reader.problems.join("\n") };
@@ -105,118 +99,98 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
   return { ok: true, config };
 }
 
-function readWireId(reader: DocumentReader, fields: JsonObject): string | undefined {
-  const id = reader.text(fields["wire_id"], "wire_id");
+function readWireId(reader: DocumentReader): string | undefined {
+  const id = reader.text("wire_id");
   // It names private folders, so it has to be as tame as a handle.
   if (id === undefined || isHandle(id)) return id;
-  reader.problem(
-    "wire_id",
-    `is ${shown(id)}; expected letters, digits, ".", "_" and "-", at most 128`,
-  );
-  return undefined;
+  return reader.unexpected("wire_id", 'letters, digits, ".", "_" and "-", at most 128');
 }
 
-function readRoster(reader: DocumentReader, fields: JsonObject): readonly string[] {
-  const names = reader.texts(fields["roster"], "roster") ?? [];
+function readRoster(reader: DocumentReader): readonly string[] {
+  const names = reader.texts("roster") ?? [];
   const roster = names.map((name) => agentName(name) ?? name);
   for (const problem of rosterProblems(roster)) reader.problems.push(`${FILE}: ${problem}`);
   return roster;
 }
 
-function readUnchained(
-  reader: DocumentReader,
-  fields: JsonObject,
-  roster: readonly string[],
-): readonly string[] {
-  const names = reader.texts(fields["unchained"], "unchained") ?? [];
+function readUnchained(reader: DocumentReader, roster: readonly string[]): readonly string[] {
+  const names = reader.texts("unchained") ?? [];
   const handles = names.map((name) => agentName(name) ?? name);
   for (const handle of handles.filter((each) => !roster.includes(each)))
     reader.problem("unchained", `has ${shown(handle)}, who is not in the roster`);
   return handles;
 }
 
-function readSigning(reader: DocumentReader, fields: JsonObject): SigningPolicy {
-  const signing = reader.object(fields["v3_signing"], "v3_signing");
-  const enforce = reader.flag(signing?.["enforce_signed"], "v3_signing.enforce_signed");
-  const path = "v3_signing.allow_unsigned_from";
-  const names = reader.texts(signing?.["allow_unsigned_from"], path) ?? [];
-  return {
-    enforceSigned: enforce ?? DEFAULT_SIGNING.enforceSigned,
-    allowUnsignedFrom: names.flatMap(
-      (name, at) => readHandle(reader, name, `${path}[${at}]`) ?? [],
-    ),
-  };
+function readSigning(signing: DocumentReader | undefined): SigningPolicy {
+  if (signing === undefined) return DEFAULT_SIGNING;
+  const enforceSigned = signing.flag("enforce_signed") ?? DEFAULT_SIGNING.enforceSigned;
+  const names = signing.texts("allow_unsigned_from") ?? [];
+  const handles = names.map((name, at) => readHandle(signing, name, `allow_unsigned_from[${at}]`));
+  return { enforceSigned, allowUnsignedFrom: handles.flatMap((handle) => handle ?? []) };
 }
 
 function readHandle(reader: DocumentReader, name: string, path: string): string | undefined {
-  const handle = agentName(name);
-  if (handle === undefined) reader.problem(path, `is ${shown(name)}; expected a handle`);
-  return handle;
+  return agentName(name) ?? reader.unexpected(path, "a handle", name);
 }
 
 function readDomains(
   reader: DocumentReader,
-  fields: JsonObject,
   roster: readonly string[],
 ): ReadonlyMap<string, Domain> {
   const domains = new Map<string, Domain>();
-  const entries = Object.entries(reader.object(fields["domains"], "domains") ?? {});
-  if (entries.length > MAX_DOMAINS) {
-    reader.problem("domains", `has ${entries.length} entries; at most ${MAX_DOMAINS} are read`);
-  }
-  for (const [name, value] of entries.slice(0, MAX_DOMAINS)) {
-    const path = `domains[${shown(name)}]`;
-    const domain = reader.object(value, path);
+  for (const [name, value] of reader.entries("domains", MAX_DOMAINS)) {
+    const domain = reader.objectAt(`domains[${shown(name)}]`, value);
     if (domain === undefined) continue;
-    const paths = reader.texts(domain["paths"], `${path}.paths`) ?? [];
+    const paths = domain.texts("paths") ?? [];
     if (paths.length > MAX_DOMAIN_PATHS) {
-      reader.problem(`${path}.paths`, `has ${paths.length} patterns; at most ${MAX_DOMAIN_PATHS}`);
+      domain.problem("paths", `has ${paths.length} patterns; at most ${MAX_DOMAIN_PATHS}`);
     }
-    const stated = reader.text(domain["owner"], `${path}.owner`);
-    if (stated === undefined) reader.problem(`${path}.owner`, "is missing; expected a handle");
-    const owner = stated === undefined ? undefined : readHandle(reader, stated, `${path}.owner`);
+    const stated = domain.text("owner");
+    if (stated === undefined) domain.problem("owner", "is missing; expected a handle");
+    const owner = stated === undefined ? undefined : readHandle(domain, stated, "owner");
     if (owner === undefined) continue;
     if (roster.length > 0 && !roster.includes(owner)) {
-      reader.problem(`${path}.owner`, `is ${shown(owner)}, who is not in the roster`);
+      domain.problem("owner", `is ${shown(owner)}, who is not in the roster`);
     }
     domains.set(name, { owner, paths });
   }
   return domains;
 }
 
-function readLimits(limit: LimitReader): Limits {
-  return {
-    // The line limit of 1 MiB stays above it all.
-    maxMessageBodyKb: limit("max_message_body_kb", 1, 1_024, DEFAULT_LIMITS.maxMessageBodyKb),
-    maxClockSkewSeconds: limit(
-      "max_clock_skew_seconds",
-      0,
-      86_400,
-      DEFAULT_LIMITS.maxClockSkewSeconds,
-    ),
-    rateLimitMsgPerMin: limit(
-      "rate_limit_msg_per_min",
-      1,
-      60_000,
-      DEFAULT_LIMITS.rateLimitMsgPerMin,
-    ),
-    maxRefs: limit("max_refs", 0, 10_000, DEFAULT_LIMITS.maxRefs),
+type LimitKey = keyof Limits | keyof AnswerTimes;
+
+/** The least and the greatest value of each setting under `limits`. */
+const LIMIT_BOUNDS: Readonly<Record<LimitKey, readonly [least: number, most: number]>> = {
+  // The line limit of 1 MiB stays above it all.
+  maxMessageBodyKb: [1, 1_024],
+  maxClockSkewSeconds: [0, 86_400],
+  rateLimitMsgPerMin: [1, 60_000],
+  maxRefs: [0, 10_000],
+  answerMinutes: [0, 1_440],
+  proposalHours: [1, 720],
+};
+
+function readLimits(
+  fields: DocumentReader | undefined,
+): Pick<WireConfig, "limits" | "answerTimes"> {
+  const read = ([key, byDefault]: [string, number]): [string, number] => {
+    const bounds = LIMIT_BOUNDS[key as LimitKey];
+    return [key, fields?.wholeNumber(limitName(key), ...bounds) ?? byDefault];
   };
+  const defaults = Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_ANSWER_TIMES });
+  const all = Object.fromEntries(defaults.map(read)) as Record<LimitKey, number>;
+  const { answerMinutes, proposalHours, ...limits } = all;
+  return { limits, answerTimes: { answerMinutes, proposalHours } };
 }
 
-function readAnswerTimes(limit: LimitReader): AnswerTimes {
-  return {
-    answerMinutes: limit("answer_minutes", 0, 1_440, DEFAULT_ANSWER_TIMES.answerMinutes),
-    proposalHours: limit("proposal_hours", 1, 720, DEFAULT_ANSWER_TIMES.proposalHours),
-  };
+/** Settings of `limits`, as config.json spells them. */
+export function plainLimits(limits: Partial<Limits & AnswerTimes>): Record<string, number> {
+  return Object.fromEntries(Object.entries(limits).map(([key, value]) => [limitName(key), value]));
 }
 
-type LimitReader = (key: string, from: number, to: number, byDefault: number) => number;
-
-function limitReader(reader: DocumentReader, fields: JsonObject): LimitReader {
-  const limits = reader.object(fields["limits"], "limits");
-  return (key, from, to, byDefault) =>
-    reader.wholeNumber(limits?.[key], `limits.${key}`, from, to) ?? byDefault;
+/** A setting of `limits`, as config.json spells it. */
+export function limitName(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Whether the policy alone lets somebody write unsigned lines. */

@@ -1,10 +1,5 @@
-import {
-  isJsonObject,
-  parseObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../wire/json/json.ts";
-import { DocumentReader, shown } from "./document.ts";
+import { isJsonObject, type JsonValue } from "../../wire/json/json.ts";
+import { openDocument, shown, type DocumentReader } from "./document.ts";
 
 /** The heartbeat tiers of spec 4.9, fastest first. */
 const HEARTBEAT_TIERS = ["T0_HEADS_DOWN", "T1_active", "T2_idle", "T3_long_idle"] as const;
@@ -67,105 +62,73 @@ const MAX_IDLE_CYCLES = 10_000;
  * Spec 4.9.
  */
 export function parseHeartbeatTiers(bytes: Uint8Array): HeartbeatTiersParse {
-  const parsed = parseObject(bytes);
-  if (!parsed.ok) return { ok: false, detail: `${FILE}: ${parsed.detail}` };
-  const reader = new DocumentReader(FILE);
-  const schema = parsed.value["schema_version"];
-  if (schema !== "v1") {
-    reader.problem("schema_version", `is ${shown(schema ?? null)}; expected "v1"`);
-  }
-  const cadencesMs = readCadences(reader, parsed.value);
-  const transitions = readTransitions(reader, parsed.value["transitions"]);
+  const opened = openDocument(bytes, FILE);
+  if (!opened.ok) return opened;
+  const { reader } = opened;
+  if (reader.value("schema_version") !== "v1") reader.unexpected("schema_version", '"v1"');
+  const cadencesMs = readCadences(reader);
+  const transitions = readTransitions(reader);
   if (reader.problems.length > 0) return { ok: false, detail: reader.problems.join("\n") };
   return { ok: true, tiers: { cadencesMs, transitions } };
 }
 
-function readCadences(
-  reader: DocumentReader,
-  fields: JsonObject,
-): Readonly<Record<HeartbeatTier, number>> {
-  const tiers = reader.object(fields["tiers"], "tiers") ?? {};
-  for (const name of Object.keys(tiers)) {
+function readCadences(reader: DocumentReader): Readonly<Record<HeartbeatTier, number>> {
+  const tiers = reader.object("tiers");
+  for (const name of tiers?.names ?? []) {
     if (heartbeatTierNamed(name) === undefined) {
       reader.problem(`tiers: ${shown(name)}`, `is no tier; expected ${HEARTBEAT_TIERS.join(", ")}`);
     }
   }
   const cadences = { ...DEFAULT_HEARTBEAT_TIERS.cadencesMs };
   for (const tier of HEARTBEAT_TIERS) {
-    const path = `tiers.${tier}.cadence_seconds`;
-    const stated = reader.object(tiers[tier], `tiers.${tier}`)?.["cadence_seconds"];
-    if (stated === undefined) {
+    const fields = tiers?.object(tier);
+    if (fields?.value("cadence_seconds") === undefined) {
       reader.problem(
-        path,
+        `tiers.${tier}.cadence_seconds`,
         `is missing; expected a whole number of seconds, such as ${cadences[tier] / 1_000}`,
       );
     }
-    const seconds = reader.wholeNumber(stated, path, MIN_CADENCE_SECONDS, MAX_CADENCE_SECONDS);
+    const seconds = fields?.wholeNumber(
+      "cadence_seconds",
+      MIN_CADENCE_SECONDS,
+      MAX_CADENCE_SECONDS,
+    );
     if (seconds !== undefined) cadences[tier] = seconds * 1_000;
   }
   return cadences;
 }
 
-function readTransitions(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-): readonly Transition[] {
+function readTransitions(reader: DocumentReader): readonly Transition[] {
+  const value = reader.value("transitions");
   if (isJsonObject(value) && Object.values(value).every((words) => typeof words === "string")) {
     return DEFAULT_HEARTBEAT_TIERS.transitions;
   }
   if (value === undefined) reader.problem("transitions", "is missing; expected a list");
-  const list = reader.list(value, "transitions") ?? [];
-  if (list.length > MAX_TRANSITIONS) {
-    reader.problem(
-      "transitions",
-      `has ${list.length} entries; at most ${MAX_TRANSITIONS} are read`,
-    );
-  }
-  return list
-    .slice(0, MAX_TRANSITIONS)
-    .flatMap((item, at) => readTransition(reader, item, `transitions[${at}]`) ?? []);
+  return reader.items("transitions", MAX_TRANSITIONS).flatMap((item, at) => {
+    const fields = reader.objectAt(`transitions[${at}]`, item);
+    return (fields && readTransition(fields)) ?? [];
+  });
 }
 
-function readTransition(
-  reader: DocumentReader,
-  value: JsonValue,
-  path: string,
-): Transition | undefined {
-  const fields = reader.object(value, path);
-  if (fields === undefined) return undefined;
-  const from = readFrom(reader, fields["from"], `${path}.from`);
-  const to = heartbeatTierNamed(fields["to"]);
-  if (to === undefined) {
-    reader.problem(
-      `${path}.to`,
-      `is ${shown(fields["to"] ?? null)}; expected ${HEARTBEAT_TIERS.join(", ")}`,
-    );
-  }
-  const when = CONDITIONS.find((condition) => condition === fields["when"]);
-  if (when === undefined) {
-    reader.problem(
-      `${path}.when`,
-      `is ${shown(fields["when"] ?? null)}; expected ${CONDITIONS.join(", ")}`,
-    );
-  }
-  const count = reader.wholeNumber(fields["count"], `${path}.count`, 1, MAX_IDLE_CYCLES);
-  if (when === "idle_cycles" && fields["count"] === undefined) {
-    reader.problem(`${path}.count`, "is missing; expected how many idle cycles");
+function readTransition(fields: DocumentReader): Transition | undefined {
+  const from = readFrom(fields);
+  const to = fields.oneOf("to", HEARTBEAT_TIERS);
+  const when = fields.oneOf("when", CONDITIONS);
+  const count = fields.wholeNumber("count", 1, MAX_IDLE_CYCLES);
+  if (when === "idle_cycles" && fields.value("count") === undefined) {
+    fields.problem("count", "is missing; expected how many idle cycles");
   }
   if (from === undefined || to === undefined || when === undefined) return undefined;
   return count === undefined ? { from, to, when } : { from, to, when, count };
 }
 
-function readFrom(
-  reader: DocumentReader,
-  value: JsonValue | undefined,
-  path: string,
-): Transition["from"] | undefined {
-  const names = typeof value === "string" ? [value] : reader.texts(value, path);
+function readFrom(fields: DocumentReader): Transition["from"] | undefined {
+  const value = fields.value("from");
+  const names = typeof value === "string" ? [value] : fields.texts("from");
   const from = names?.flatMap((name) => (name === "*" ? name : (heartbeatTierNamed(name) ?? [])));
   if (from !== undefined && from.length > 0 && from.length === names?.length) return from;
-  reader.problem(
-    path,
+  fields.problem(
+    "from",
     `names no tier, or one that is none; expected "*" or ${HEARTBEAT_TIERS.join(", ")}`,
   );
   return undefined;

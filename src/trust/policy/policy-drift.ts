@@ -1,6 +1,6 @@
 import { quote } from "../../wire/quote.ts";
 import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
-import { V30_NOTE, type SigningPolicy, type WireConfig } from "./config.ts";
+import { plainLimits, V30_NOTE, type SigningPolicy, type WireConfig } from "./config.ts";
 
 /** Whether `to` lets somebody write unsigned whom `from` does not. */
 export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
@@ -81,12 +81,9 @@ function configSettings(config: WireConfig): Settings {
     ...(config.rosterEpoch === 0 ? [] : [["roster_epoch", String(config.rosterEpoch)] as const]),
     ["v3_signing.enforce_signed", String(signing.enforceSigned)],
     ["v3_signing.allow_unsigned_from", listed([...signing.allowUnsignedFrom].sort())],
-    ["limits.max_message_body_kb", String(limits.maxMessageBodyKb)],
-    ["limits.max_clock_skew_seconds", String(limits.maxClockSkewSeconds)],
-    ["limits.rate_limit_msg_per_min", String(limits.rateLimitMsgPerMin)],
-    ["limits.max_refs", String(limits.maxRefs)],
-    ["limits.answer_minutes", String(answerTimes.answerMinutes)],
-    ["limits.proposal_hours", String(answerTimes.proposalHours)],
+    ...Object.entries(plainLimits({ ...limits, ...answerTimes })).map(
+      ([name, value]) => [`limits.${name}`, String(value)] as const,
+    ),
     ...[...config.domains].map(
       ([name, { owner, paths }]) =>
         [`domains[${quote(name)}]`, `${owner} owns ${patterns(paths)}`] as const,

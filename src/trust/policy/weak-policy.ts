@@ -1,7 +1,6 @@
 import { DEFAULT_LIMITS, type Limits } from "../../wire/limits.ts";
 import { quote } from "../../wire/quote.ts";
-import type { WireConfig } from "./config.ts";
-import { mayBeUnsigned } from "./config.ts";
+import { limitName, mayBeUnsigned, type WireConfig } from "./config.ts";
 
 /** One thing in which a policy is weaker than the defaults; the operator agrees to each. Spec 1.1. */
 export interface Weakness {
@@ -36,7 +35,7 @@ export function weaknesses(
       return { kind: "unsigned" as const, name, detail };
     }),
     ...raised.map((key) => {
-      const name = snakeCase(key);
+      const name = limitName(key);
       const detail = `limits.${name} is ${limits[key]}; the default is ${DEFAULT_LIMITS[key]}`;
       return { kind: "limit" as const, name, detail };
     }),
@@ -46,9 +45,4 @@ export function weaknesses(
       return { kind: "domain" as const, name, detail };
     }),
   ];
-}
-
-/** As config.json spells a limit. */
-function snakeCase(key: string): string {
-  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
