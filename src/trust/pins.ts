@@ -15,6 +15,16 @@ export type StoreChange =
   | { readonly ok: true; readonly store: TrustStore }
   | { readonly ok: false; readonly detail: string };
 
+export type TrustChange = (store: TrustStore) => StoreChange;
+
+/** Makes one change after another, up to the first that is refused. */
+export function changeInOrder(store: TrustStore, changes: readonly TrustChange[]): StoreChange {
+  return changes.reduce<StoreChange>(
+    (result, change) => (result.ok ? change(result.store) : result),
+    { ok: true, store },
+  );
+}
+
 /**
  * Pins the first key of an agent, at UNTRUSTED if it is new. An agent that has a pin keeps it:
  * only `acceptKey` adds to it, and nothing replaces it. The same key again changes nothing.
@@ -192,32 +202,18 @@ export function release(store: TrustStore, handle: string): StoreChange {
   return changed(store, { ...peer, held: undefined });
 }
 
-/** Accepts nothing of an agent, whatever its tier; its tier is kept for when it is unblocked. */
-export function setBlocked(store: TrustStore, handle: string, blocked: boolean): StoreChange {
-  const peer = store.peers.get(handle) ?? newPeer(handle);
-  return peer.blocked === blocked ? { ok: true, store } : changed(store, { ...peer, blocked });
-}
+/** What the operator decides of an agent beside its keys and tier. */
+type PeerFlags = Pick<Peer, "blocked" | "allowUnchained" | "mayBeUnsigned">;
 
-/** Lets an agent write unchained lines after chained ones, or not. Spec 1.8. */
-export function setAllowUnchained(
+/** Sets flags of an agent; its keys and its tier stay. Spec 1.5 (v2.0), 1.8, 2.3. */
+export function setFlags(
   store: TrustStore,
   handle: string,
-  allowUnchained: boolean,
+  flags: Partial<PeerFlags>,
 ): StoreChange {
   const peer = store.peers.get(handle) ?? newPeer(handle);
-  if (peer.allowUnchained === allowUnchained) return { ok: true, store };
-  return changed(store, { ...peer, allowUnchained });
-}
-
-/** Takes unsigned lines of an agent where policy lets it write them, or not. Spec 1.5 (v2.0). */
-export function setMayBeUnsigned(
-  store: TrustStore,
-  handle: string,
-  mayBeUnsigned: boolean,
-): StoreChange {
-  const peer = store.peers.get(handle) ?? newPeer(handle);
-  if (peer.mayBeUnsigned === mayBeUnsigned) return { ok: true, store };
-  return changed(store, { ...peer, mayBeUnsigned });
+  const isSame = Object.entries(flags).every(([flag, is]) => peer[flag as keyof PeerFlags] === is);
+  return isSame ? { ok: true, store } : changed(store, { ...peer, ...flags });
 }
 
 /**

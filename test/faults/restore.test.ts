@@ -11,7 +11,7 @@ import { loadIdentity, makeIdentity } from "../../src/storage/private/identity.t
 import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../src/storage/private/private-folders.ts";
 import { saveSettings } from "../../src/storage/private/private-store.ts";
-import { pin, revokeKey, setBlocked, setTier } from "../../src/trust/pins.ts";
+import { pin, revokeKey, setFlags, setTier } from "../../src/trust/pins.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { nextPoint } from "../support/amounts.ts";
@@ -119,7 +119,7 @@ const SCENES: readonly Scene[] = [
       makeWire(disk);
       makeAgent(disk);
       changePrivateTrust(disk, PATHS, (store) => pin(store, "quill", QUILL, NOW));
-      changePrivateTrust(disk, PATHS, (store) => setBlocked(store, "quill", true));
+      changePrivateTrust(disk, PATHS, (store) => setFlags(store, "quill", { blocked: true }));
       const id = keyId("scribe", SCRIBE);
       changePrivateTrust(disk, PATHS, (store) => revokeKey(store, id, NOW_MS));
       disk.remove(PATHS.identity.publicKey);

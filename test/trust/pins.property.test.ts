@@ -8,7 +8,7 @@ import {
   pin,
   release,
   revokeKey,
-  setBlocked,
+  setFlags,
   setReciprocations,
   setTier,
   type StoreChange,
@@ -79,9 +79,9 @@ function change(store: TrustStore, step: Step, nowMs: number): StoreChange {
     case "count":
       return setReciprocations(store, handle, step.count, nowMs);
     case "block":
-      return setBlocked(store, handle, true);
+      return setFlags(store, handle, { blocked: true });
     case "unblock":
-      return setBlocked(store, handle, false);
+      return setFlags(store, handle, { blocked: false });
     case "hold":
       return {
         ok: true,

@@ -9,9 +9,7 @@ import {
   proveKey,
   release,
   revokeKey,
-  setAllowUnchained,
-  setBlocked,
-  setMayBeUnsigned,
+  setFlags,
   setReciprocations,
   setTier,
   type StoreChange,
@@ -295,15 +293,23 @@ describe("holding and blocking", () => {
   });
 
   test("an agent without a key can be blocked", () => {
-    expect(tierOf(done(setBlocked(EMPTY_STORE, "alice", true)), "alice")).toBeUndefined();
+    expect(
+      tierOf(done(setFlags(EMPTY_STORE, "alice", { blocked: true })), "alice"),
+    ).toBeUndefined();
   });
 
   const known = storeOf(peer(alice));
 
   test.each<[string, (store: TrustStore, handle: string) => StoreChange]>([
     ["releasing who is not held", release],
-    ["unblocking who is not blocked", (store, handle) => setBlocked(store, handle, false)],
-    ["forbidding what is not allowed", (store, handle) => setAllowUnchained(store, handle, false)],
+    [
+      "unblocking who is not blocked",
+      (store, handle) => setFlags(store, handle, { blocked: false }),
+    ],
+    [
+      "forbidding what is not allowed",
+      (store, handle) => setFlags(store, handle, { allowUnchained: false }),
+    ],
     ["counting no more than before", (store, handle) => setReciprocations(store, handle, 0, 1_000)],
     ["setting the tier that it has", (store, handle) => setTier(store, handle, "ATTESTED", 1_000)],
   ])("%s changes nothing", (name, step) => {
@@ -312,16 +318,16 @@ describe("holding and blocking", () => {
   });
 
   test("what the operator allows stands until it is taken back", () => {
-    const allowed = done(setAllowUnchained(known, "alice", true));
+    const allowed = done(setFlags(known, "alice", { allowUnchained: true }));
     expect(allowed.peers.get("alice")).toEqual({ ...peer(alice), allowUnchained: true });
-    expect(done(setAllowUnchained(allowed, "alice", true))).toBe(allowed);
-    expect(done(setAllowUnchained(allowed, "alice", false)).peers).toEqual(known.peers);
+    expect(done(setFlags(allowed, "alice", { allowUnchained: true }))).toBe(allowed);
+    expect(done(setFlags(allowed, "alice", { allowUnchained: false })).peers).toEqual(known.peers);
   });
 
   test("unblocking gives the tier back", () => {
-    const blocked = done(setBlocked(storeOf(peer(alice, "TRUSTED")), "alice", true));
+    const blocked = done(setFlags(storeOf(peer(alice, "TRUSTED")), "alice", { blocked: true }));
     expect(tierOf(blocked, "alice")).toBeUndefined();
-    expect(tierOf(done(setBlocked(blocked, "alice", false)), "alice")).toBe("TRUSTED");
+    expect(tierOf(done(setFlags(blocked, "alice", { blocked: false })), "alice")).toBe("TRUSTED");
   });
 });
 
@@ -432,12 +438,14 @@ describe("what is noted of an agent", () => {
   });
 
   test("that it may write unsigned lines: no change is no new version", () => {
-    const allowed = done(setMayBeUnsigned(EMPTY_STORE, "alice", true));
+    const allowed = done(setFlags(EMPTY_STORE, "alice", { mayBeUnsigned: true }));
     expect(allowed.peers.get("alice")).toEqual({ ...newPeer("alice"), mayBeUnsigned: true });
-    expect(done(setMayBeUnsigned(allowed, "alice", true))).toBe(allowed);
-    expect(done(setMayBeUnsigned(EMPTY_STORE, "alice", false))).toBe(EMPTY_STORE);
-    const keyed = done(setMayBeUnsigned(storeOf(peer(alice)), "alice", true));
+    expect(done(setFlags(allowed, "alice", { mayBeUnsigned: true }))).toBe(allowed);
+    expect(done(setFlags(EMPTY_STORE, "alice", { mayBeUnsigned: false }))).toBe(EMPTY_STORE);
+    const keyed = done(setFlags(storeOf(peer(alice)), "alice", { mayBeUnsigned: true }));
     expect(keyed.peers.get("alice")).toEqual({ ...peer(alice), mayBeUnsigned: true });
-    expect(done(setMayBeUnsigned(keyed, "alice", false)).peers.get("alice")).toEqual(peer(alice));
+    expect(done(setFlags(keyed, "alice", { mayBeUnsigned: false })).peers.get("alice")).toEqual(
+      peer(alice),
+    );
   });
 });

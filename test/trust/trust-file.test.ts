@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { encodeBase64 } from "../../src/wire/signature.ts";
-import {
-  deactivateKey,
-  setAllowUnchained,
-  setBlocked,
-  type StoreChange,
-} from "../../src/trust/pins.ts";
+import { deactivateKey, setFlags, type StoreChange } from "../../src/trust/pins.ts";
 import { newPeer, tierOf, type TrustStore } from "../../src/trust/store.ts";
 import {
   parseTrustFile,
@@ -269,8 +264,8 @@ describe("the private store", () => {
     const steps: ((store: TrustStore) => StoreChange)[] = [
       (s) => deactivateKey(s, alice.signer.keyId, "2026-06-01T00:00:00Z", last),
       (s) => ({ ok: true, store: withHold(s, "alice", why) }),
-      (s) => setBlocked(s, "bob", true),
-      (s) => setAllowUnchained(s, "bob", true),
+      (s) => setFlags(s, "bob", { blocked: true }),
+      (s) => setFlags(s, "bob", { allowUnchained: true }),
     ];
     const store = storeOf(
       { ...peer(alice, "TRUSTED"), tierSetAtMs: 2_000, attestedSinceMs: 1_000, reciprocations: 12 },

@@ -1,15 +1,14 @@
 import type { HoldsView, HoldView } from "../../agent/answers/holds.ts";
-import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { moment } from "../../framing/when.ts";
-import { setAllowUnchained } from "../../trust/pins.ts";
-import { agentPlace, reloadDaemon } from "../agent-place.ts";
+import { setFlags } from "../../trust/pins.ts";
+import { agentPlace } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, type ConsentFlags, confirmOperator } from "../input/confirm.ts";
 import { emit, factsTable, type Paint } from "../output/output.ts";
 import { lineNamed } from "../input/line-named.ts";
-import { requirePeer } from "../trust/peer.ts";
+import { applyTrust, requirePeer } from "../trust/peer.ts";
 
 const RESET_OPTIONS = {
   ...CONSENT_OPTIONS,
@@ -112,10 +111,9 @@ async function changeUnchained(
     word: handle,
   };
   await confirmOperator(cli, flags, action, place.paths.operatorJournal);
-  changePrivateTrust(host.disk, place.paths, (store) =>
-    setAllowUnchained(store, handle, word === "allow"),
+  await applyTrust({ host, place }, (store) =>
+    setFlags(store, handle, { allowUnchained: word === "allow" }),
   );
-  await reloadDaemon(place.paths);
   emit(cli, flags, { peer: handle, allow_unchained: word === "allow" }, (paint) => {
     const is = word === "allow" ? "taken" : "refused";
     return `unchained lines of ${paint("bold", handle)} are ${is}`;

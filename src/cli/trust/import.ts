@@ -1,15 +1,16 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
+import { readPrivateTrust } from "../../agent/config/trust-store.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { importTrust } from "../../trust/cards/advertised.ts";
 import type { StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
-import { agentPlace, reloadDaemon } from "../agent-place.ts";
+import { agentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
+import { applyTrust } from "./peer.ts";
 
 export interface ImportFlags extends GlobalFlags, ConsentFlags {
   acceptWireTrust?: boolean;
@@ -41,8 +42,7 @@ export async function run(cli: Cli, named: string, flags: ImportFlags): Promise<
   if (planned.store !== before) {
     const action = { action: "trust import", target: file, effect: lines, word: "import" };
     await confirmOperator(cli, flags, action, place.paths.operatorJournal);
-    changePrivateTrust(host.disk, place.paths, change);
-    await reloadDaemon(place.paths);
+    await applyTrust({ host, place }, change);
   }
   emit(cli, flags, { file, changed: planned.store !== before, lines }, () =>
     (lines.length === 0 ? ["nobody to take in"] : lines).map((line) => sanitise(line)).join("\n"),

@@ -43,7 +43,7 @@ export function run(cli: Cli, flags: GlobalFlags): void {
   emit(cli, flags, rows, (paint) => listText(rows, paint, cli.stdout.columns));
 }
 
-export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
+function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
   const { store } = place;
   const advertised = advertisedKeys(host, place.wire.folder);
   const drifts = driftsOf({ host, place, peers });
@@ -71,6 +71,11 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
         .map(({ cause, keyId, detail }) => ({ cause, key_id: keyId, detail })),
     };
   });
+}
+
+/** The row of one agent, as it is now. */
+export function trustRow(cli: Cli, flags: GlobalFlags, handle: string): TrustRow | undefined {
+  return trustRows(agentPlace(cli, flags)).find((each) => each.handle === handle);
 }
 
 /** Spec 2.2: a card never replaces a pin; its key is pending until the operator accepts it. */

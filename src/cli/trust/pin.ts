@@ -1,23 +1,23 @@
-import { DeaddropError } from "../../api/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import {
   acceptKey,
+  changeInOrder,
   endRevocation,
   noteCard,
   pin,
   proveKey,
-  setMayBeUnsigned,
+  setFlags,
   setTier,
   type StoreChange,
+  type TrustChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { agentPlace, reloadDaemon } from "../agent-place.ts";
+import { agentPlace } from "../agent-place.ts";
 import type { ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { trustRows } from "./list.ts";
-import { requirePeer } from "./peer.ts";
+import { trustRow } from "./list.ts";
+import { changeTrust, requirePeer } from "./peer.ts";
 import { askForPin, isCompared, isProof, subjectOf, type Subject } from "./pin-subject.ts";
 
 export interface PinFlags extends GlobalFlags, ConsentFlags {
@@ -41,12 +41,8 @@ export async function run(
   const unsigned = flags.unsigned === true;
   const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
   const change = (current: TrustStore) => pinned(current, handle, key, how);
-  const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
-  if (!planned.ok) throw new DeaddropError("refused", planned.detail);
-  await askForPin(cli, at, handle, key, flags);
-  changePrivateTrust(at.host.disk, at.place.paths, change);
-  await reloadDaemon(at.place.paths);
-  const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === handle);
+  await changeTrust(at, change, () => askForPin(cli, at, handle, key, flags));
+  const row = trustRow(cli, flags, handle);
   const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
   emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);
 }
@@ -76,15 +72,14 @@ function pinned(
   // Somebody who stole the lost key may have brought in others.
   const isReplaced = compared && peer?.held?.cause === "key_revoked";
   const proves = isProof(tier) || isReplaced;
-  let result: StoreChange = { ok: true, store };
-  if (key !== undefined && proves) result = proveKey(store, handle, key.key, at);
-  else if (key !== undefined) result = accept(store, handle, key.key, at);
-  if (result.ok && tier !== undefined) {
-    result = setTier(result.store, handle, tier, nowMs, key === undefined && isNew);
-  }
-  if (result.ok && key?.card !== undefined) {
-    result = noteCard(result.store, handle, { ...key.card, at });
-  }
-  if (result.ok) result = setMayBeUnsigned(result.store, handle, unsigned);
-  return result.ok && compared ? endRevocation(result.store, handle) : result;
+  const changes: TrustChange[] = [];
+  if (key !== undefined)
+    changes.push((current) => (proves ? proveKey : accept)(current, handle, key.key, at));
+  if (tier !== undefined)
+    changes.push((current) => setTier(current, handle, tier, nowMs, key === undefined && isNew));
+  const card = key?.card;
+  if (card !== undefined) changes.push((current) => noteCard(current, handle, { ...card, at }));
+  changes.push((current) => setFlags(current, handle, { mayBeUnsigned: unsigned }));
+  if (compared) changes.push((current) => endRevocation(current, handle));
+  return changeInOrder(store, changes);
 }

@@ -1,16 +1,12 @@
-import { DeaddropError } from "../../api/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
-import { updatePairings } from "../../storage/private/private-store.ts";
-import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
-import { setBlocked, setTier, type StoreChange } from "../../trust/pins.ts";
-import type { TrustStore } from "../../trust/store.ts";
+import { changePairing } from "../../setup/contact/first-contact.ts";
+import { setFlags, setTier, type TrustChange } from "../../trust/pins.ts";
 import { compareTiers, TIERS, type Tier } from "../../trust/tiers.ts";
-import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { agentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { standingOf, trustRows } from "./list.ts";
-import { requirePeer } from "./peer.ts";
+import { standingOf, trustRow } from "./list.ts";
+import { changeTrust, requirePeer } from "./peer.ts";
 
 export interface StandingFlags extends GlobalFlags, ConsentFlags {
   to?: Tier;
@@ -35,25 +31,20 @@ export async function run(
   const at = agentPlace(cli, flags);
   requirePeer(at, peer);
   const planned = changeOf(change, peer, flags.to, cli.clock.nowMs());
-  const outcome = planned(readPrivateTrust(at.host.disk, at.place.paths));
-  if (!outcome.ok) throw new DeaddropError("refused", outcome.detail);
-  const tier = outcome.store.peers.get(peer)?.tier;
-  const to = change === "promote" || change === "demote" ? ` to ${tier ?? "no tier"}` : "";
-  await confirmOperator(
-    cli,
-    flags,
-    {
-      action: `trust ${change}`,
-      target: `${peer}${to}`,
-      effect: [`${EFFECTS[change](peer)}${to}.`],
-      word: peer,
-    },
-    at.place.paths.operatorJournal,
-  );
-  changePrivateTrust(at.host.disk, at.place.paths, planned);
-  if (change === "unblock") forgiveMismatches(at, peer);
-  await reloadDaemon(at.place.paths);
-  const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
+  await changeTrust(at, planned, async ({ peers }) => {
+    const to =
+      change === "promote" || change === "demote"
+        ? ` to ${peers.get(peer)?.tier ?? "no tier"}`
+        : "";
+    const effect = [`${EFFECTS[change](peer)}${to}.`];
+    const action = { action: `trust ${change}`, target: `${peer}${to}`, effect, word: peer };
+    await confirmOperator(cli, flags, action, at.place.paths.operatorJournal);
+  });
+  // The operator has found out why the digits did not match.
+  if (change === "unblock") {
+    changePairing(at.host.disk, at.place.paths, peer, (pairing) => ({ ...pairing, mismatches: 0 }));
+  }
+  const row = trustRow(cli, flags, peer);
   emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standingOf(row)}`);
 }
 
@@ -62,9 +53,9 @@ function changeOf(
   peer: string,
   to: Tier | undefined,
   nowMs: number,
-): (store: TrustStore) => StoreChange {
+): TrustChange {
   if (change === "block" || change === "unblock") {
-    return (store) => setBlocked(store, peer, change === "block");
+    return (store) => setFlags(store, peer, { blocked: change === "block" });
   }
   return (store) => {
     const tier = store.peers.get(peer)?.tier ?? "UNTRUSTED";
@@ -93,16 +84,4 @@ function stepProblem(
   }
   const next = TIERS[TIERS.indexOf(from) + 1];
   return to === next ? undefined : `${peer} is ${from}; it becomes ${next ?? ""} before ${to}`;
-}
-
-/** The operator has found out why the digits did not match. */
-function forgiveMismatches({ host, place }: AgentPlace, peer: string): void {
-  updatePairings(host.disk, place.paths, (current) => {
-    const parsed = current === undefined ? undefined : parsePairings(current, place.paths.pairing);
-    if (parsed?.ok === false) throw new DeaddropError("config", parsed.detail);
-    const pairings = new Map(parsed?.pairings ?? []);
-    const pairing = pairings.get(peer);
-    if (pairing !== undefined) pairings.set(peer, { ...pairing, mismatches: 0 });
-    return serialisePairings(pairings);
-  });
 }

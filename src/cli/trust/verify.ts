@@ -1,23 +1,21 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { meetPeers } from "../../setup/contact/first-contact.ts";
-import { changePrivateTrust } from "../../agent/config/trust-store.ts";
-import { updatePairings } from "../../storage/private/private-store.ts";
+import { changePairing, meetPeers } from "../../setup/contact/first-contact.ts";
 import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing/pairing.ts";
-import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import {
+  changeInOrder,
   confirmSas,
   endRevocation,
   proveKey,
-  setBlocked,
+  setFlags,
   type StoreChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
-import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { standingOf, trustRows } from "./list.ts";
-import { requirePeer } from "./peer.ts";
+import { standingOf, trustRow } from "./list.ts";
+import { applyTrust, requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";
 
 export interface VerifyFlags extends GlobalFlags, ConsentFlags {
@@ -62,19 +60,18 @@ export async function run(
     at.place.paths.operatorJournal,
   );
   if (digits !== standing.digits) await mismatch(at, peer);
-  changePrivateTrust(at.host.disk, at.place.paths, (store) =>
-    verified(store, peer, standing.key, cli.clock.nowMs()),
-  );
-  await reloadDaemon(at.place.paths);
-  const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
+  await applyTrust(at, (store) => verified(store, peer, standing.key, cli.clock.nowMs()));
+  const row = trustRow(cli, flags, peer);
   emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
 }
 
 /** Pure: the key that the digits are about, and what they prove of it. Spec 2.3, 2.5. */
 function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
-  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString());
-  const confirmed = proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
-  return confirmed.ok ? endRevocation(confirmed.store, peer) : confirmed;
+  return changeInOrder(store, [
+    (current) => proveKey(current, peer, key, new Date(nowMs).toISOString()),
+    (current) => confirmSas(current, peer, nowMs),
+    (current) => endRevocation(current, peer),
+  ]);
 }
 
 function revocationLines({ place }: AgentPlace, peer: string): string[] {
@@ -113,24 +110,15 @@ function digitsIn(
 
 /** Counted before it is answered: a command that is killed in between has used up a try. */
 async function mismatch({ host, place }: AgentPlace, peer: string): Promise<never> {
-  let left = 0;
-  updatePairings(host.disk, place.paths, (current) => {
-    const parsed = parsePairings(current ?? new Uint8Array(0), place.paths.pairing);
-    if (!parsed.ok) throw new DeaddropError("config", parsed.detail);
-    const pairings = new Map(parsed.pairings);
-    const pairing = pairings.get(peer);
-    if (pairing === undefined) throw new Error(`no pairing with ${peer}`);
-    const noted = noteMismatch(pairing);
-    left = MAX_MISMATCHES - noted.mismatches;
-    return serialisePairings(pairings.set(peer, noted));
-  });
+  const noted = changePairing(host.disk, place.paths, peer, noteMismatch);
+  if (noted === undefined) throw new Error(`no pairing with ${peer}`);
+  const left = MAX_MISMATCHES - noted.mismatches;
   if (left > 0) {
     throw new DeaddropError("refused", `these are not the digits of ${peer}; tries left: ${left}`, {
       hint: `read them out again. If they differ on both sides, somebody may stand between you: do not go on, and ask ${peer}'s operator over another channel`,
     });
   }
-  changePrivateTrust(host.disk, place.paths, (store) => setBlocked(store, peer, true));
-  await reloadDaemon(place.paths);
+  await applyTrust({ host, place }, (store) => setFlags(store, peer, { blocked: true }));
   throw blocked(peer);
 }
 

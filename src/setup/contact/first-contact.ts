@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import { lookOf, readWhole, StorageError } from "../../storage/disk/disk.ts";
+import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { updatePairings } from "../../storage/private/private-store.ts";
 import { buildCard, type CardDraft } from "../../trust/cards/card-build.ts";
 import {
@@ -35,7 +35,7 @@ import { advertiseKey, advertises } from "./advertise.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import type { SetupHost } from "../host.ts";
 import { share } from "../wire/sharing.ts";
-import { cardPath } from "../../storage/paths.ts";
+import { cardPath, type AgentPaths } from "../../storage/paths.ts";
 import { sharingOf } from "../../storage/sharing.ts";
 
 /** What a look at the cards of the peers has come to. */
@@ -82,8 +82,7 @@ export function meetPeers(
     news: new Map<string, PairingNews>(),
     pinned: [] as string[],
   };
-  updatePairings(host.disk, place.paths, (current) => {
-    const before = pairingsIn(current, place.paths.pairing);
+  changePairings(host.disk, place.paths, (before) => {
     for (const peer of peers) {
       const look = looks.get(peer);
       if (look?.is === "wrong") contact.problems.set(peer, look.detail);
@@ -93,7 +92,7 @@ export function meetPeers(
       if (step.news !== undefined) contact.news.set(peer, step.news);
     }
     // What was shown to somebody whom the roster lacks now stays remembered.
-    return serialisePairings(new Map([...before, ...contact.pairings]));
+    return new Map([...before, ...contact.pairings]);
   });
   for (const [peer, card] of contact.cards) {
     if (pinFirst(host, place, peer, card)) contact.pinned.push(peer);
@@ -143,13 +142,37 @@ export function lookAt({ disk, nowMs }: SetupHost, { wire }: AgentConfig, peer: 
   return { is: "wrong", detail: `card: it is ${handle}'s, not ${peer}'s` };
 }
 
-function pairingsIn(bytes: Uint8Array | undefined, path: string): Pairings {
-  if (bytes === undefined) return new Map();
-  const parsed = parsePairings(bytes, path);
-  if (parsed.ok) return parsed.pairings;
-  throw new DeaddropError("config", parsed.detail, {
-    hint: `nothing of it can be trusted: move it away, and every pairing starts again (rm ${path})`,
+/** Changes the private file of the pairings. Throws DeaddropError ("config") when it is damaged. */
+function changePairings(
+  disk: Disk,
+  paths: AgentPaths,
+  change: (before: Pairings) => Pairings,
+): void {
+  updatePairings(disk, paths, (bytes) => {
+    const parsed = bytes === undefined ? undefined : parsePairings(bytes, paths.pairing);
+    if (parsed?.ok === false) {
+      throw new DeaddropError("config", parsed.detail, {
+        hint: `nothing of it can be trusted: move it away, and every pairing starts again (rm ${paths.pairing})`,
+      });
+    }
+    return serialisePairings(change(parsed?.pairings ?? new Map()));
   });
+}
+
+/** Changes the pairing with one peer, and returns what it is then; undefined when there is none. */
+export function changePairing(
+  disk: Disk,
+  paths: AgentPaths,
+  peer: string,
+  change: (before: Pairing) => Pairing,
+): Pairing | undefined {
+  let after: Pairing | undefined;
+  changePairings(disk, paths, (before) => {
+    const pairing = before.get(peer);
+    after = pairing && change(pairing);
+    return after === undefined ? before : new Map(before).set(peer, after);
+  });
+  return after;
 }
 
 function advance(

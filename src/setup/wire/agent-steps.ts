@@ -13,9 +13,8 @@ import {
 } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
-import { pin, setTier, type StoreChange } from "../../trust/pins.ts";
+import { changeInOrder, pin, setTier, type StoreChange } from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
-import type { Tier } from "../../trust/tiers.ts";
 import { carriersOf } from "../../carriers/folder.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "../contact/advertise.ts";
 import { meetPeers } from "../contact/first-contact.ts";
@@ -193,7 +192,7 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
 export function pinStep(
   host: SetupHost,
   side: AgentSide,
-  tier: Tier,
+  tier: "UNTRUSTED" | "TRUSTED",
   offered: () => OfferedKey,
   what: string,
 ): Step {
@@ -212,12 +211,18 @@ export function pinStep(
   };
 }
 
-/** Pins a key and lifts its agent to the tier, step by step as spec 2.3 has it. Pure. */
-function pinAt(store: TrustStore, offered: OfferedKey, tier: Tier, nowMs: number): StoreChange {
-  const pinned = pin(store, offered.handle, offered.key, new Date(nowMs).toISOString());
-  if (!pinned.ok || tier === "UNTRUSTED") return pinned;
-  const peer = pinned.store.peers.get(offered.handle);
-  const rises = tier !== "TRUSTED" || peer?.tier === "ATTESTED" || peer?.tier === "TRUSTED";
-  const attested = rises ? pinned : setTier(pinned.store, offered.handle, "ATTESTED", nowMs);
-  return attested.ok ? setTier(attested.store, offered.handle, tier, nowMs) : attested;
+/** Pins a key and lifts its agent to the tier: TRUSTED is reached from ATTESTED. Spec 2.3. */
+function pinAt(
+  store: TrustStore,
+  offered: OfferedKey,
+  tier: "UNTRUSTED" | "TRUSTED",
+  nowMs: number,
+): StoreChange {
+  const { handle, key } = offered;
+  const isLifted = tier === "TRUSTED" && store.peers.get(handle)?.tier !== "TRUSTED";
+  const lifts = isLifted ? (["ATTESTED", "TRUSTED"] as const) : [];
+  return changeInOrder(store, [
+    (current) => pin(current, handle, key, new Date(nowMs).toISOString()),
+    ...lifts.map((next) => (current: TrustStore) => setTier(current, handle, next, nowMs)),
+  ]);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { waitsView } from "../../../src/agent/answers/waits.ts";
 import { TierDuty } from "../../../src/agent/duties/tiers.ts";
-import { setBlocked, setTier } from "../../../src/trust/pins.ts";
+import { setFlags, setTier } from "../../../src/trust/pins.ts";
 import { RECIPROCATIONS_TO_ATTEST, type Tier } from "../../../src/trust/tiers.ts";
 import { TrustWire } from "../../support/trust-wire.ts";
 
@@ -62,7 +62,7 @@ test("who waits for a comparison is told once, and again when the tier has chang
 test("a blocked author is told nothing", async () => {
   const wire = makeWire("UNTRUSTED", ["forge", "scribe"]);
   await wire.settle();
-  wire.trust("scribe").change((store) => setBlocked(store, "forge", true));
+  wire.trust("scribe").change((store) => setFlags(store, "forge", { blocked: true }));
   wire.agent("forge").say("one");
   await wire.settle();
   expect(announcements(wire, "scribe")).toEqual([]);
