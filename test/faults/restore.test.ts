@@ -28,7 +28,6 @@ const OTHER = new Uint8Array(32).fill(8);
 const SCRIBE = publicKeyOf(new Uint8Array(32).fill(1));
 const QUILL = publicKeyOf(new Uint8Array(32).fill(2));
 const NOW = new Date(NOW_MS).toISOString();
-const REQUEST = { wireDir: "/wire" };
 const MARKS = [PATHS.mark, PATHS.identity.mark];
 const ALL = { acceptOlder: true, replaceKey: true };
 const NOTHING = { acceptOlder: false, replaceKey: false };
@@ -162,7 +161,7 @@ for (const scene of SCENES) {
         before.kill();
         const process = world.process();
         process.failAt(at, fault);
-        const done = attempt(() => restore(hostOn(process), BACKUP, REQUEST, scene.agreed));
+        const done = attempt(() => restore(hostOn(process), BACKUP, "/wire", scene.agreed));
         isThrough = process.operations < at;
         expect(done || !isThrough, where).toBe(true);
         process.kill();
@@ -174,7 +173,7 @@ for (const scene of SCENES) {
         if (done) continue;
 
         const again = world.process();
-        restore(hostOn(again), BACKUP, REQUEST, scene.agreed);
+        restore(hostOn(again), BACKUP, "/wire", scene.agreed);
         again.kill();
         const after = world.process();
         scene.always(after);
@@ -187,20 +186,20 @@ for (const scene of SCENES) {
 
 test("an interrupted restore that was agreed to goes on without being agreed to again", () => {
   const whole = preparedFor(1);
-  expect(() => restore(hostOn(whole), BACKUP, REQUEST, NOTHING)).toThrow(DeaddropError);
+  expect(() => restore(hostOn(whole), BACKUP, "/wire", NOTHING)).toThrow(DeaddropError);
   const looked = whole.operations;
-  restore(hostOn(whole), BACKUP, REQUEST, ALL);
+  restore(hostOn(whole), BACKUP, "/wire", ALL);
   const process = preparedFor(1);
   const { world } = process;
   process.failAt(whole.operations - looked - 12, "crash");
-  expect(attempt(() => restore(hostOn(process), BACKUP, REQUEST, ALL))).toBe(false);
+  expect(attempt(() => restore(hostOn(process), BACKUP, "/wire", ALL))).toBe(false);
   const again = world.process();
   expect(again.stat(PATHS.restoring)?.kind).toBe("file");
-  restore(hostOn(again), BACKUP, REQUEST, NOTHING);
+  restore(hostOn(again), BACKUP, "/wire", NOTHING);
   SCENES[1]?.finished(again);
   // And then it is over.
-  expect(() => restore(hostOn(world.process()), BACKUP, REQUEST, NOTHING)).toThrow(/older/);
+  expect(() => restore(hostOn(world.process()), BACKUP, "/wire", NOTHING)).toThrow(/older/);
   const text = serialiseTrustStore(readPrivateTrust(world.process(), PATHS));
-  restore(hostOn(world.process()), BACKUP, REQUEST, ALL);
+  restore(hostOn(world.process()), BACKUP, "/wire", ALL);
   expect(serialiseTrustStore(readPrivateTrust(world.process(), PATHS))).toBe(text);
 });

@@ -141,16 +141,15 @@ async function restoreFrom(cli: Cli, named: string, flags: RestoreFlags): Promis
   const backup = await openBackup(cli, host, file, flags);
   requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);
   if (wireDir === undefined) throw noWire(file, backup, missing);
-  const request = { wireDir };
   const agreed = {
     acceptOlder: flags.acceptOlder === true,
     replaceKey: flags.replaceKey === true,
   };
-  const planned = checkRestore(host, backup, request, agreed);
+  const planned = checkRestore(host, backup, wireDir, agreed);
   await consent(cli, host, planned, backup, flags);
-  const { paths, steps, older, replaced } = restoreBackup(host, backup, request, agreed);
+  const { paths, steps, older, replaced } = restoreBackup(host, backup, wireDir, agreed);
   const kept = replaced.map(({ keptAs }) => keptAs);
-  const written = steps.flatMap((step) => (step.do === "write" ? [step.path] : []));
+  const written = steps.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [path]));
   const report = {
     handle: backup.handle,
     wire: paths.wireKey,

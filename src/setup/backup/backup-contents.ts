@@ -13,19 +13,19 @@ import { encodeBase64, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signatur
 export interface BackupContents {
   readonly store: TrustStore;
   readonly pairings: Pairings;
-  /** The 32 bytes of the agent's own key. */
-  readonly seed: Uint8Array;
 }
+
+type Files = Omit<Backup, "storeVersion"> & Partial<Pick<Backup, "storeVersion">>;
 
 /**
  * Reads every file of a backup that can be read without a machine around it: before one is written,
  * so that it can be restored, and before anything of one is restored. Throws "refused".
  */
-export function readContents(backup: Backup, where: string): BackupContents {
+export function readContents(backup: Files, where: string): BackupContents {
   try {
     return contentsOf(backup);
   } catch (error) {
-    if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+    if (!isTrouble(error)) throw error;
     throw new DeaddropError("refused", `${where}: ${error.message}`, {
       hint: error.hint ?? "correct that file first, or take another backup",
       cause: error,
@@ -33,66 +33,82 @@ export function readContents(backup: Backup, where: string): BackupContents {
   }
 }
 
-function contentsOf(backup: Backup): BackupContents {
-  const seed = fileIn(backup, "identity", `${backup.handle}.key`);
+/** Whether a file is damaged or refused, and no bug of ours was met. */
+export function isTrouble(error: unknown): error is DeaddropError | StorageError {
+  return error instanceof DeaddropError || error instanceof StorageError;
+}
+
+function contentsOf(backup: Files): BackupContents {
+  const key = `${backup.handle}.key`;
+  const seed = fileIn(backup, "identity", key);
   if (seed?.length !== PUBLIC_KEY_BYTES) {
-    throw refused(`${backup.handle}.key`, "is missing, or is not the 32 bytes of a key");
+    throw refused(key, "is missing, or is not the 32 bytes of a key");
   }
   checkPublicKey(backup, seed);
-  const trust = fileIn(backup, "config", "trust.json");
-  const store = trust === undefined ? undefined : parseTrustStore(trust, seenVersion(backup));
-  if (store?.ok === false) throw refused("trust.json", store.detail);
-  const version = store?.store.version ?? 0;
-  if (version !== backup.storeVersion) {
-    throw refused("trust.json", `has version ${version}, not ${backup.storeVersion}`);
-  }
-  const paired = fileIn(backup, "config", "pairing.json");
-  const pairings = paired === undefined ? undefined : parsePairings(paired, "pairing.json");
-  if (pairings?.ok === false) throw refused("pairing.json", pairings.detail);
-  checkPolicy(backup);
-  return {
-    store: store?.store ?? EMPTY_STORE,
-    pairings: pairings?.pairings ?? new Map(),
-    seed,
+  const read = <T>(
+    place: BackupPlace,
+    name: string,
+    parse: (bytes: Uint8Array, name: string) => T,
+  ): T | undefined => {
+    const bytes = fileIn(backup, place, name);
+    return bytes === undefined ? undefined : parse(bytes, name);
   };
+  const seen = read("state", "trust_seen.json", readSeenVersion) ?? 0;
+  const store = read("config", "trust.json", (bytes) => readStore(bytes, seen)) ?? EMPTY_STORE;
+  const stated = backup.storeVersion ?? store.version;
+  if (store.version !== stated)
+    throw refused("trust.json", `has version ${store.version}, not ${stated}`);
+  const pairings = read("config", "pairing.json", readPairings) ?? new Map();
+  read("config", "config.json", (bytes, name) => configOf(name, bytes));
+  read("config", "tiers.json", (bytes, name) => {
+    const parsed = parseHeartbeatTiers(bytes);
+    if (!parsed.ok) throw refused(name, parsed.detail);
+  });
+  read("config", "settings.json", (bytes, name) => readAgentSettings(jsonOf(name, bytes), name));
+  return { store, pairings };
 }
 
-export function fileIn(backup: Backup, place: BackupPlace, name: string): Uint8Array | undefined {
-  return backup.files.find((file) => file.place === place && file.name === name)?.bytes;
+export function fileIn(
+  { files }: Pick<Backup, "files">,
+  place: BackupPlace,
+  name: string,
+): Uint8Array | undefined {
+  return files.find((file) => file.place === place && file.name === name)?.bytes;
 }
 
-function checkPublicKey(backup: Backup, seed: Uint8Array): void {
+function checkPublicKey(backup: Files, seed: Uint8Array): void {
   const name = `${backup.handle}.pub.json`;
   const bytes = fileIn(backup, "identity", name);
-  const { key } = bytes === undefined ? {} : jsonOf<{ key?: unknown }>(name, bytes);
+  const { key } = bytes === undefined ? {} : (jsonOf(name, bytes) as { key?: unknown });
   if (bytes !== undefined && key !== encodeBase64(publicKeyOf(seed))) {
     throw refused(name, "does not belong to the private key beside it");
   }
 }
 
-function checkPolicy(backup: Backup): void {
-  const config = fileIn(backup, "config", "config.json");
-  if (config !== undefined) configOf("config.json", config);
-  const tiers = fileIn(backup, "config", "tiers.json");
-  const parsed = tiers === undefined ? undefined : parseHeartbeatTiers(tiers);
-  if (parsed?.ok === false) throw refused("tiers.json", parsed.detail);
-  const settings = fileIn(backup, "config", "settings.json");
-  if (settings !== undefined) {
-    readAgentSettings(jsonOf<unknown>("settings.json", settings), "settings.json");
-  }
+/** The private trust store in its file. Throws "refused". */
+export function readStore(bytes: Uint8Array, seenVersion = 0): TrustStore {
+  const parsed = parseTrustStore(bytes, seenVersion);
+  if (!parsed.ok) throw refused("trust.json", parsed.detail);
+  return parsed.store;
 }
 
-function seenVersion(backup: Backup): number {
-  const bytes = fileIn(backup, "state", "trust_seen.json");
-  if (bytes === undefined) return 0;
-  const { version } = jsonOf<{ version?: unknown }>("trust_seen.json", bytes);
+/** The pairings in their file. Throws "refused". */
+export function readPairings(bytes: Uint8Array): Pairings {
+  const parsed = parsePairings(bytes, "pairing.json");
+  if (!parsed.ok) throw refused("pairing.json", parsed.detail);
+  return parsed.pairings;
+}
+
+/** The version of the trust store that was seen last. Throws "refused". */
+export function readSeenVersion(bytes: Uint8Array): number {
+  const { version } = jsonOf("trust_seen.json", bytes) as { version?: unknown };
   if (typeof version === "number" && Number.isSafeInteger(version)) return version;
   throw refused("trust_seen.json", `"version" is not a whole number`);
 }
 
-function jsonOf<T>(name: string, bytes: Uint8Array): T {
+function jsonOf(name: string, bytes: Uint8Array): unknown {
   try {
-    return (JSON.parse(Buffer.from(bytes).toString("utf8")) ?? {}) as T;
+    return JSON.parse(Buffer.from(bytes).toString("utf8")) ?? {};
   } catch (cause) {
     throw refused(name, "is not JSON", cause);
   }

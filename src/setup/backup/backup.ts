@@ -7,14 +7,12 @@ import {
   MAX_FILE_BYTES,
   type Backup,
   type BackupFile,
-  type BackupPlace,
   type BackupRemote,
 } from "../../storage/private/backup-file.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
-import { parseTrustStore } from "../../trust/trust-file.ts";
 import { Store } from "../../store/store.ts";
-import { fileIn, readContents } from "./backup-contents.ts";
+import { readContents } from "./backup-contents.ts";
 
 /** What a daemon or a command changes meanwhile is read again so often. */
 const MAX_TRIES = 5;
@@ -41,22 +39,18 @@ export function collectBackup(
       hint: "look what does not belong into that folder, and move it away",
     });
   }
-  const backup: Backup = {
+  const backup = {
     handle: paths.handle,
     wireKey: paths.wireKey,
     wireId: about.wireId,
     wireDir: paths.wireDir,
     madeAt: new Date(about.nowMs).toISOString(),
-    storeVersion: 0,
     remote: about.remote,
     files,
   };
-  const trust = fileIn(backup, "config", "trust.json");
-  const store = trust === undefined ? undefined : parseTrustStore(trust, 0);
-  const whole = { ...backup, storeVersion: store?.ok === true ? store.store.version : 0 };
   // What could not be restored is no backup: it is told now, and not when it is needed.
-  readContents(whole, paths.configDir);
-  return whole;
+  const { store } = readContents(backup, paths.configDir);
+  return { ...backup, storeVersion: store.version };
 }
 
 /** As of one commit, whoever writes meanwhile. Nothing where it is too large: carriers and peers have its lines. */
@@ -75,35 +69,33 @@ function storeSnapshot(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
   }
 }
 
-interface Found {
-  readonly place: BackupPlace;
-  readonly name: string;
-  readonly path: string;
-}
-
 /** The files as they all were at one moment. */
 function steadyFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
   for (let left = MAX_TRIES; left > 0; left -= 1) {
-    const found = backupPaths(disk, paths);
-    const looks = looksOf(disk, found);
-    const files = found.flatMap(({ place, name, path }) => {
-      const bytes = readWhole(disk, path, MAX_FILE_BYTES);
-      return bytes === undefined ? [] : [{ place, name, bytes }];
-    });
-    if (files.length === found.length && looksOf(disk, backupPaths(disk, paths)) === looks) {
-      return files;
-    }
+    const looks = looksOf(disk, paths);
+    const files = readBackupFiles(disk, paths);
+    if (looksOf(disk, paths) === looks) return files;
   }
   throw new StorageError("locked", paths.configDir, "is being changed again and again", {
     hint: "wait for the commands that change keys, pins or settings to end, then repeat this one",
   });
 }
 
-function looksOf(disk: Disk, found: readonly Found[]): string {
-  return found.map(({ path }) => `${path} ${lookOf(disk, path)}`).join("\n");
+function looksOf(disk: Disk, paths: AgentPaths): string {
+  return backupPaths(disk, paths)
+    .map(({ path }) => `${path} ${lookOf(disk, path)}`)
+    .join("\n");
 }
 
-function backupPaths(disk: Disk, paths: AgentPaths): readonly Found[] {
+/** The files of an agent, but for its store, that a backup holds. */
+export function readBackupFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
+  return backupPaths(disk, paths).flatMap(({ place, name, path }) => {
+    const bytes = readWhole(disk, path, MAX_FILE_BYTES);
+    return bytes === undefined ? [] : [{ place, name, bytes }];
+  });
+}
+
+function backupPaths(disk: Disk, paths: AgentPaths) {
   const folders = [
     ["identity", paths.identity.folder],
     ["config", paths.configDir],

@@ -1,11 +1,22 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { configOf } from "../../agent/config/agent-config.ts";
 import type { Backup } from "../../storage/private/backup-file.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import type { AgentPaths } from "../../storage/paths.ts";
+import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
+import { readAllLines } from "../../carriers/reader.ts";
+import { readLine } from "../../protocol/admit/read-line.ts";
+import { quote } from "../../wire/quote.ts";
 import { keyId, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signature.ts";
-import { isKeyName } from "./restore-here.ts";
-import { write, type RestoreStep } from "./restore-step.ts";
+import { listFirstMembers } from "../wire/newcomer.ts";
+import { readBackupFiles } from "./backup.ts";
+import { fileIn } from "./backup-contents.ts";
+
+/** One change of a restore: a file gets these bytes, or is removed. It is the old or the new one at every instant. */
+export interface RestoreStep {
+  readonly path: string;
+  readonly bytes: Uint8Array | undefined;
+}
 
 /** A key here in whose place the backup has another one. */
 export interface ReplacedKey {
@@ -19,6 +30,13 @@ export interface ReplacedKey {
 export interface KeyPlan {
   readonly replaced: readonly ReplacedKey[];
   readonly steps: readonly RestoreStep[];
+}
+
+const MOST_NAMED = 8;
+
+/** Whether a name is that of a private key, in use or not. */
+export function isKeyName(name: string): boolean {
+  return /\.key(\.[^/]*\.old)?$|\.old$/.test(name);
 }
 
 /**
@@ -38,7 +56,7 @@ export function planKeys(disk: Disk, paths: AgentPaths, backup: Backup): KeyPlan
     const here = readWhole(disk, path);
     const isEmpty = here === undefined || here.length === 0;
     if (name.endsWith(".old")) {
-      if (isEmpty) former.push(write(path, bytes));
+      if (isEmpty) former.push({ path, bytes });
       continue;
     }
     const steps = place === "config" ? current : own;
@@ -46,9 +64,9 @@ export function planKeys(disk: Disk, paths: AgentPaths, backup: Backup): KeyPlan
       const keptAs = `${path}.${fingerprintOf(here)}.old`;
       const [was, is] = [here, bytes].map((key) => shownKey(paths.handle, key));
       replaced.push({ path, keptAs, here: was ?? "", backup: is ?? "" });
-      steps.push(write(keptAs, here));
+      steps.push({ path: keptAs, bytes: here });
     }
-    steps.push(write(path, bytes));
+    steps.push({ path, bytes });
   }
   return { replaced, steps: [...former, ...current, ...withPublicHalf(disk, paths, backup, own)] };
 }
@@ -56,17 +74,19 @@ export function planKeys(disk: Disk, paths: AgentPaths, backup: Backup): KeyPlan
 /** A crash must not leave halves of two pairs: a missing public half is made again at loading. */
 function withPublicHalf(
   disk: Disk,
-  paths: AgentPaths,
+  { handle, identity: { publicKey: path } }: AgentPaths,
   backup: Backup,
   own: readonly RestoreStep[],
 ): readonly RestoreStep[] {
-  const { publicKey } = paths.identity;
-  const saved = backup.files.find(({ name }) => name === `${paths.handle}.pub.json`)?.bytes;
-  const here = readWhole(disk, publicKey);
-  const fits = here !== undefined && saved !== undefined && Buffer.compare(here, saved) === 0;
-  const stale: readonly RestoreStep[] =
-    here === undefined || fits ? [] : [{ do: "remove", path: publicKey }];
-  return [...stale, ...own, ...(saved === undefined ? [] : [write(publicKey, saved)])];
+  const bytes = fileIn(backup, "identity", `${handle}.pub.json`);
+  const here = readWhole(disk, path);
+  const fits = here !== undefined && bytes !== undefined && Buffer.compare(here, bytes) === 0;
+  const isStale = here !== undefined && !fits;
+  return [
+    ...(isStale ? [{ path, bytes: undefined }] : []),
+    ...own,
+    ...(bytes === undefined ? [] : [{ path, bytes }]),
+  ];
 }
 
 /** As a key id ends; of what is no key, the same of its bytes. */
@@ -78,4 +98,36 @@ function fingerprintOf(bytes: Uint8Array): string {
 function shownKey(handle: string, bytes: Uint8Array): string {
   if (bytes.length !== PUBLIC_KEY_BYTES) return `a file of ${bytes.length} bytes`;
   return keyId(handle, publicKeyOf(bytes));
+}
+
+/**
+ * Keys that our own carriers name and that neither the backup nor this machine has: the backup is older than their
+ * rotation. In words.
+ */
+export function laterKeys(disk: Disk, paths: AgentPaths, backup: Backup): readonly string[] {
+  const { wireDir, handle } = paths;
+  const config =
+    fileIn(backup, "config", "config.json") ??
+    readWhole(disk, paths.pinnedConfig) ??
+    readWhole(disk, wirePaths(wireDir).config);
+  const { wireId = "", roster } = configOf("config.json", config);
+  const seeds = [...backup.files, ...readBackupFiles(disk, paths)].flatMap(seedIn);
+  const known = new Set(seeds.map((seed) => keyId(handle, publicKeyOf(seed))));
+  const later = new Set<string>();
+  for (const { name, owner } of listFirstMembers(disk, { wireDir, handle, roster }).carriers) {
+    if (owner !== handle) continue;
+    for (const line of readAllLines(disk, join(wireDir, name))) {
+      const read = readLine(line, wireId);
+      const signer = read.ok && read.line.author === handle ? read.line.signed?.keyId : undefined;
+      if (signer !== undefined && !known.has(signer)) later.add(signer);
+      if (later.size > MOST_NAMED) break;
+    }
+  }
+  return [...later].map(
+    (id) => `lines of ${handle} are signed with ${quote(id)}, a key not in the backup`,
+  );
+}
+
+function seedIn({ name, bytes }: Backup["files"][number]): Uint8Array[] {
+  return isKeyName(name) && bytes.length === PUBLIC_KEY_BYTES ? [bytes] : [];
 }

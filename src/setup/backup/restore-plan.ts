@@ -7,22 +7,28 @@ import { serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import { restoredPairings } from "../../trust/pairing/pairing-restore.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { serialiseTrustStore } from "../../trust/trust-file.ts";
-import { fileIn, readContents } from "./backup-contents.ts";
+import {
+  fileIn,
+  isTrouble,
+  readContents,
+  readPairings,
+  readSeenVersion,
+  readStore,
+} from "./backup-contents.ts";
 import type { SetupHost } from "../host.ts";
-import { isKeyName, readHere, seedsHere } from "./restore-here.ts";
-import { planKeys, type ReplacedKey } from "./restore-keys.ts";
-import { laterKeys } from "./later-keys.ts";
-import { stillToDo, write, type RestoreStep } from "./restore-step.ts";
+import {
+  isKeyName,
+  laterKeys,
+  planKeys,
+  type ReplacedKey,
+  type RestoreStep,
+} from "./restore-keys.ts";
 import { planTrust } from "./restore-trust.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import { parseConfig } from "../../trust/policy/config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-
-export interface RestoreRequest {
-  readonly wireDir: string;
-}
 
 /** What a restore would do; nothing is written yet. */
 export interface RestorePlan {
@@ -40,34 +46,48 @@ export interface RestorePlan {
 const MERGED: ReadonlySet<string> = new Set(["trust.json", "pairing.json", "wire.json"]);
 
 /** Checks all of a backup against this machine and its wire. Throws what has to be done first. */
-export function planRestore(host: SetupHost, backup: Backup, request: RestoreRequest): RestorePlan {
+export function planRestore(host: SetupHost, backup: Backup, wireDir: string): RestorePlan {
   const { disk } = host;
   const contents = readContents(backup, "the backup");
-  const paths = restorePlace(host, backup, request.wireDir);
-  const here = readHere(disk, paths);
-  const trust = planTrust(here, contents.store);
+  const paths = restorePlace(host, backup, wireDir);
+  const damaged: string[] = [];
+  // A damaged file is why somebody restores: it is reported, and stops nothing.
+  const readHere = <T>(path: string, parse: (bytes: Uint8Array) => T): T | undefined => {
+    const bytes = readWhole(disk, path);
+    try {
+      return bytes === undefined ? undefined : parse(bytes);
+    } catch (error) {
+      if (!isTrouble(error)) throw error;
+      damaged.push(`${path} here cannot be read, so what it knew beyond the backup is lost`);
+      return undefined;
+    }
+  };
+  const store = readHere(paths.trust, (bytes) => readStore(bytes));
+  const seen = readHere(paths.trustSeen, readSeenVersion) ?? 0;
+  const paired = readHere(paths.pairing, readPairings) ?? new Map();
+  const trust = planTrust(store, seen, contents.store);
   const settings = planSettings(disk, paths, backup);
-  const later = laterKeys(disk, paths, {
-    config: fileIn(backup, "config", "config.json") ?? policyHere(disk, paths),
-    seeds: [...seedsIn(backup), ...seedsHere(disk, paths)],
-  });
-  const pairings = restoredPairings(here.pairings, contents.pairings, () => host.random(32));
+  const later = laterKeys(disk, paths, backup);
+  const pairings = restoredPairings(paired, contents.pairings, () => host.random(32));
   const keys = planKeys(disk, paths, backup);
-  const steps = [
-    // The marks first: whatever comes of the rest, nothing is signed before the operator says so.
-    ...markSteps(paths),
+  const steps: RestoreStep[] = [
+    // The marks first: nothing is signed before the operator says so, since a restored key has signed what nobody
+    // here knows. Spec 1.6.
+    ...[paths.mark, paths.identity.mark].map((path) => ({ path, bytes: undefined })),
     ...storeSteps(disk, paths, backup),
     ...trustSteps(paths, trust.store),
-    ...(pairings.size === 0 ? [] : [write(paths.pairing, bytesOf(serialisePairings(pairings)))]),
+    ...(pairings.size === 0
+      ? []
+      : [{ path: paths.pairing, bytes: Buffer.from(serialisePairings(pairings)) }]),
     ...settings.steps,
     ...keys.steps,
   ];
   return {
     paths,
-    steps: stillToDo(disk, steps),
+    steps: steps.filter((step) => !isDone(disk, step)),
     older: [
       ...(trust.older === undefined ? [] : [trust.older]),
-      ...here.damaged,
+      ...damaged,
       ...later,
       ...settings.differing,
     ],
@@ -76,19 +96,22 @@ export function planRestore(host: SetupHost, backup: Backup, request: RestoreReq
   };
 }
 
-/** A key that was restored has signed what nobody here knows. Spec 1.6. */
-function markSteps({ mark, identity }: AgentPaths): readonly RestoreStep[] {
-  return [mark, identity.mark].map((path) => ({ do: "remove", path }));
+function isDone(disk: Disk, { path, bytes }: RestoreStep): boolean {
+  const stat = disk.stat(path);
+  if (bytes === undefined) return stat === undefined;
+  const here = stat === undefined || (stat.mode & 0o077) !== 0 ? undefined : readWhole(disk, path);
+  return here !== undefined && Buffer.compare(here, bytes) === 0;
 }
 
 /** Only where there is none: one that is here knows more, or is filled from the carriers. */
 function storeSteps(disk: Disk, paths: AgentPaths, backup: Backup): readonly RestoreStep[] {
-  const store = fileIn(backup, "state", STORE_NAME);
-  if (store === undefined || disk.stat(paths.store) !== undefined) return [];
-  const beside = ["-wal", "-shm"].map((end): RestoreStep => {
-    return { do: "remove", path: `${paths.store}${end}` };
-  });
-  return [...beside, write(paths.store, store)];
+  const bytes = fileIn(backup, "state", STORE_NAME);
+  if (bytes === undefined || disk.stat(paths.store) !== undefined) return [];
+  const beside = ["-wal", "-shm"].map((end) => ({
+    path: `${paths.store}${end}`,
+    bytes: undefined,
+  }));
+  return [...beside, { path: paths.store, bytes }];
 }
 
 /** The store before its version: a crash between leaves one that is newer than the last seen. */
@@ -96,8 +119,8 @@ function trustSteps(paths: AgentPaths, store: TrustStore): readonly RestoreStep[
   if (store.version === 0) return [];
   const seen = `${JSON.stringify({ version: store.version })}\n`;
   return [
-    write(paths.trust, bytesOf(serialiseTrustStore(store))),
-    write(paths.trustSeen, bytesOf(seen)),
+    { path: paths.trust, bytes: Buffer.from(serialiseTrustStore(store)) },
+    { path: paths.trustSeen, bytes: Buffer.from(seen) },
   ];
 }
 
@@ -113,27 +136,13 @@ function planSettings(
     if (place !== "config" || MERGED.has(name) || isKeyName(name)) continue;
     const path = join(paths.configDir, name);
     const here = readWhole(disk, path);
-    steps.push(write(path, bytes));
+    steps.push({ path, bytes });
     // Nothing in them tells which is the newer one.
     if (here !== undefined && Buffer.compare(here, bytes) !== 0) {
       differing.push(`${name} here is another one, and would be replaced`);
     }
   }
   return { steps, differing };
-}
-
-function policyHere(disk: Disk, paths: AgentPaths): Uint8Array | undefined {
-  return readWhole(disk, paths.pinnedConfig) ?? readWhole(disk, wirePaths(paths.wireDir).config);
-}
-
-function seedsIn(backup: Backup): readonly Uint8Array[] {
-  return backup.files
-    .filter(({ name, bytes }) => isKeyName(name) && bytes.length === 32)
-    .map(({ bytes }) => bytes);
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Buffer.from(text, "utf8");
 }
 
 /**

@@ -2,7 +2,6 @@ import { DeaddropError } from "../../api/errors.ts";
 import { joinStores, succeedStore } from "../../trust/store-merge.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { parseTrustStore, serialiseTrustStore } from "../../trust/trust-file.ts";
-import type { Here } from "./restore-here.ts";
 
 export interface TrustPlan {
   readonly store: TrustStore;
@@ -13,8 +12,15 @@ export interface TrustPlan {
 /**
  * The trust store that takes the place of the one here. Its version is never below the last one seen,
  * and above it when what it says is neither of the two stores: spec 2.1 refuses an older one.
+ *
+ * @param here undefined: there is none that can be read
+ * @param seen the version that was seen last; 0: none was
  */
-export function planTrust({ store: here, seen }: Here, backup: TrustStore): TrustPlan {
+export function planTrust(
+  here: TrustStore | undefined,
+  seen: number,
+  backup: TrustStore,
+): TrustPlan {
   const known = Math.max(seen, here?.version ?? 0);
   if (here !== undefined && sameStore(here, backup) && here.version === backup.version) {
     return { store: here, older: seen > here.version ? olderThan(backup, seen) : undefined };

@@ -1,12 +1,11 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { Backup } from "../../storage/private/backup-file.ts";
 import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../../storage/disk/disk.ts";
-import { lockHolder, takeLock, type HeldLock, type LockNote } from "../../storage/disk/lock.ts";
+import { lockHolder, takeLock, type LockNote } from "../../storage/disk/lock.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import type { SetupHost } from "../host.ts";
-import { planRestore, type RestorePlan, type RestoreRequest } from "./restore-plan.ts";
-import { take } from "./restore-step.ts";
+import { planRestore, type RestorePlan } from "./restore-plan.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
@@ -27,10 +26,10 @@ const INTERRUPTED_LIMIT_MS = DAY_MS;
 export function checkRestore(
   host: SetupHost,
   backup: Backup,
-  request: RestoreRequest,
+  wireDir: string,
   agreed: Agreed,
 ): RestorePlan {
-  const plan = planRestore(host, backup, request);
+  const plan = planRestore(host, backup, wireDir);
   const holder = lockHolder(host.disk, plan.paths.lock);
   if (holder !== undefined) throw inUse(plan.paths, holder);
   requireAgreed(host, plan, agreed);
@@ -46,36 +45,30 @@ export function checkRestore(
 export function restore(
   host: SetupHost,
   backup: Backup,
-  request: RestoreRequest,
+  wireDir: string,
   agreed: Agreed,
 ): RestorePlan {
   const { disk } = host;
-  const { paths } = checkRestore(host, backup, request, agreed);
+  const { paths } = checkRestore(host, backup, wireDir, agreed);
   preparePrivateFolders(disk, paths);
   const note = { pid: process.pid, role: "command", since: new Date(host.nowMs).toISOString() };
   const attempt = takeLock(disk, paths.lock, note as LockNote, LOCK_WAIT_MS);
   if (!attempt.ok) throw inUse(paths, attempt.holder);
-  const plan = whileHeld(attempt.lock, () =>
-    alone(disk, paths.trustLock, () =>
+  try {
+    const plan = alone(disk, paths.trustLock, () =>
       alone(disk, paths.pairingLock, () => {
         // Planned again: until now others could change what is here.
-        const current = planRestore(host, backup, request);
+        const current = planRestore(host, backup, wireDir);
         requireAgreed(host, current, agreed);
         carryOut(host, current, backup);
         return current;
       }),
-    ),
-  );
-  // Last of all: who dies before it has only to repeat the command.
-  disk.remove(paths.restoring);
-  return plan;
-}
-
-function whileHeld<T>(lock: HeldLock, act: () => T): T {
-  try {
-    return act();
+    );
+    // Last of all: who dies before it has only to repeat the command.
+    disk.remove(paths.restoring);
+    return plan;
   } finally {
-    lock.release();
+    attempt.lock.release();
   }
 }
 
@@ -86,7 +79,10 @@ function carryOut({ disk, nowMs }: SetupHost, plan: RestorePlan, backup: Backup)
     disk.replace(paths.restoring, Buffer.from(begun, "utf8"), PRIVATE_FILE);
   }
   rememberWire(disk, paths, backup.wireId);
-  for (const step of steps) take(disk, step);
+  for (const { path, bytes } of steps) {
+    if (bytes === undefined) disk.remove(path);
+    else disk.replace(path, bytes, PRIVATE_FILE);
+  }
 }
 
 function requireAgreed(host: SetupHost, plan: RestorePlan, agreed: Agreed): void {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { listWire, makeWireLayout } from "../../carriers/folder.ts";
+import { listWire, makeWireLayout, type FolderListing } from "../../carriers/folder.ts";
 import { readAllLines } from "../../carriers/reader.ts";
 import { readMembersChange } from "../../protocol/asks/members-change.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
@@ -22,7 +22,7 @@ interface Newcomer {
  * from a handle that is mistyped. Who is a member follows from lines that are authentic. Spec 3.11.
  */
 export function isProposed(disk: Disk, newcomer: Newcomer): boolean {
-  const { carriers, unowned } = listFiles(disk, newcomer);
+  const { carriers, unowned } = listFirstMembers(disk, newcomer);
   const files = [...carriers.map(({ name }) => name), ...unowned];
   return files.some((name) => {
     for (const line of readAllLines(disk, join(newcomer.wireDir, name))) {
@@ -46,7 +46,7 @@ export function refuseWithoutKey(
 ): void {
   const { handle, wireDir } = newcomer;
   if (newKey || disk.stat(identityPaths(places, handle).key) !== undefined) return;
-  const hasWritten = listFiles(disk, newcomer).carriers.some(
+  const hasWritten = listFirstMembers(disk, newcomer).carriers.some(
     ({ name, owner }) => owner === handle && (disk.stat(join(wireDir, name))?.size ?? 0) > 0,
   );
   if (!hasWritten) return;
@@ -55,7 +55,8 @@ export function refuseWithoutKey(
   });
 }
 
-function listFiles(disk: Disk, { wireDir, roster, handle }: Newcomer) {
+/** The files of a wire as its first members and that agent know them. */
+export function listFirstMembers(disk: Disk, { wireDir, roster, handle }: Newcomer): FolderListing {
   const handles = [...new Set([...roster, handle])];
   return listWire(disk, wireDir, makeWireLayout({ handle, handles, members: new Map() }));
 }
