@@ -1,11 +1,11 @@
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import type { CheckedPath, PathBlock } from "../../api/views.ts";
 import { makeWireLayout } from "../../carriers/folder.ts";
 import { knownMembership } from "../../agent/config/known-handles.ts";
 import { changedPaths, type Changes } from "../../setup/guard/changes.ts";
 import { logProblems, type LogProblem } from "../../setup/guard/log-changes.ts";
 import { projectPath } from "../../setup/guard/project-paths.ts";
-import type { Repository } from "../../setup/guard/repository.ts";
+import { pathInside, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -51,8 +51,8 @@ function problemsOfLogs(
 ): LogProblem[] {
   const { wire, store, config, paths } = place;
   const folder = [workTree.top, workTree.mainTop]
-    .map((top) => relative(top, wire.folder))
-    .find((path) => path !== ".." && !path.startsWith(`..${sep}`));
+    .map((top) => pathInside(top, wire.folder))
+    .find((path) => path !== undefined);
   if (folder === undefined) return [];
   const inRepository = {
     ...{ git, folder: folder.split(sep).join("/") },

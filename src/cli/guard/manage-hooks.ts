@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { DeaddropError } from "../../api/errors.ts";
 import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
-import { hooksFolder } from "../../setup/guard/hooks-folder.ts";
 import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
 import { absentNote } from "../../setup/guard/project-files.ts";
 import { projectFrom } from "../../setup/guard/project-paths.ts";
 import { removeInstalledFor, writeInstalledFor } from "../../setup/guard/installed-for.ts";
-import { openRepository, type Repository } from "../../setup/guard/repository.ts";
+import { hooksFolder, openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
 import { homeOf, placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { wireAbove } from "../../setup/here/wire-above.ts";

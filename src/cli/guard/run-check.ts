@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { DeaddropError } from "../../api/errors.ts";
-import { pushedChanges, stagedChanges, type Changes } from "../../setup/guard/changes.ts";
+import {
+  pushedChanges,
+  stagedChanges,
+  type Base,
+  type Changes,
+} from "../../setup/guard/changes.ts";
 import type { GuardHook } from "../../setup/guard/hook-text.ts";
 import { openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
@@ -49,7 +54,7 @@ async function answerOf(cli: Cli, given: CheckFlags, hook: GuardHook): Promise<G
     repository = openRepository(cli.cwd, cli.env);
     flags = askedAgent(cli, given, repository);
     const changes = await changesOf(cli, repository, hook);
-    if (changes.every(({ from, replaced }) => [...from, ...replaced].flat().length === 0)) {
+    if (changes.every(({ from, replaced }) => [...from, ...replaced].every(isUnchanged))) {
       return { verdict: "passed", handle: null, ...NOTHING, notes: [] };
     }
     const judgement = await judgeChanges(cli, flags, repository, changes);
@@ -59,6 +64,7 @@ async function answerOf(cli: Cli, given: CheckFlags, hook: GuardHook): Promise<G
   }
 }
 
+const isUnchanged = ({ changed }: Base): boolean => changed.length === 0;
 const NOTHING = { blocked: [], logs: [], behind: [] } as const;
 
 async function changesOf(

@@ -1,8 +1,7 @@
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { hooksFolder } from "../../setup/guard/hooks-folder.ts";
-import { openRepository } from "../../setup/guard/repository.ts";
+import { hooksFolder, openRepository } from "../../setup/guard/repository.ts";
 import { libraryOf } from "../../skills/library/sync.ts";
 import { installSkillsHook, removeSkillsHook } from "../../skills/setup/install-hook.ts";
 import type { Cli } from "../context.ts";

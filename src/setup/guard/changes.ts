@@ -10,43 +10,53 @@ export interface Blob {
   readonly id: string;
 }
 
-/** One file before and after; undefined: it is not there. Paths begin at the top of the work tree. */
-export interface Change {
-  readonly path: string;
-  readonly before: Blob | undefined;
-  readonly after: Blob | undefined;
+/** All files below a folder. Paths begin at the top of the work tree. */
+type ListFiles = (folder: string) => ReadonlyMap<string, Blob>;
+
+/** A state before a commit or a push. */
+export interface Base {
+  /** Paths of the files that differ from it afterwards. */
+  readonly changed: readonly string[];
+  readonly files: ListFiles;
 }
 
 /** What a commit or a push changes. */
 export interface Changes {
   /**
-   * What differs from each state that it is built on: of a merge there are several, and a file that is as
-   * in one of them was changed by nobody here.
+   * Each state that it is built on: of a merge there are several, and a file that is as in one of them was changed by
+   * nobody here.
    */
-  readonly from: readonly (readonly Change[])[];
+  readonly from: readonly Base[];
   /** States whose logs have to be kept besides: what a forced push takes the place of. */
-  readonly replaced: readonly (readonly Change[])[];
-  /** All files below a folder, as they are afterwards. */
-  listed(folder: string): ReadonlyMap<string, Blob>;
+  readonly replaced: readonly Base[];
+  /** The files as they are afterwards. */
+  readonly files: ListFiles;
 }
 
 const MAX_BASES = 64;
-const RAW = ["--raw", "-z", "--no-renames", "--no-abbrev"];
-const INDEX_RAW = [...RAW, "--no-ext-diff", "--no-relative", "--ignore-submodules=none"];
+const NAMES = ["--name-only", "-z", "--no-renames"];
+const INDEX_NAMES = [...NAMES, "--no-ext-diff", "--no-relative", "--ignore-submodules=none"];
 
-/** Paths that differ from all of those states. */
+/** Paths that differ from all states that a change is built on. */
 export function changedPaths({ from }: Changes): string[] {
-  const [first = [], ...others] = from.map((changes) => new Set(changes.map(({ path }) => path)));
+  const [first = [], ...others] = from.map(({ changed }) => new Set(changed));
   return [...first].filter((path) => others.every((each) => each.has(path)));
 }
 
 /** What is staged, against HEAD; in a merge also against what is merged. */
 export function stagedChanges({ git, gitFolder }: Repository): Changes {
-  const bases = [[], ...mergeHeads(gitFolder).map((id) => [id])];
+  const bases = [hasCommit(git, "HEAD") ? "HEAD" : emptyTree(git), ...mergeHeads(gitFolder)];
   return {
-    from: bases.map((base) => parseRaw(git(["diff", "--cached", ...INDEX_RAW, ...base, "--"]))),
+    from: bases.map((base) => ({
+      changed: fieldsOf(git(["diff", "--cached", ...INDEX_NAMES, base, "--"])),
+      files: (folder) => filesOf(git, base, folder),
+    })),
     replaced: [],
-    listed: (folder) => parseIndex(git(["ls-files", "-s", "-z", "--", ...wanted(folder)])),
+    // `<mode> <id> <stage>`, a tab, the path.
+    files: (folder) =>
+      entries(git(["ls-files", "-s", "-z", "--", ...wanted(folder)]), ([mode = "", id = ""]) => {
+        return { mode, id };
+      }),
   };
 }
 
@@ -84,15 +94,23 @@ function pushedRef(git: Git, local: string, there: string): Changes {
     .filter((each) => each !== "");
   const isNew = commits.some((each) => !each.startsWith("-"));
   const edges = bounded(commits.flatMap((each) => (each.startsWith("-") ? [each.slice(1)] : [])));
-  const between = (base: string): Change[] =>
-    parseRaw(git(["diff-tree", "-r", ...RAW, base, local, "--"]));
-  const bases = edges.length > 0 ? edges : [emptyTree(git)];
+  const from = edges.length > 0 ? edges : [emptyTree(git)];
+  const bases = (ids: readonly string[]): Base[] =>
+    ids.map((base) => ({
+      changed: fieldsOf(git(["diff-tree", "-r", ...NAMES, base, local, "--"])),
+      files: (folder) => filesOf(git, base, folder),
+    }));
   return {
-    from: isNew ? bases.map((base) => between(base)) : [],
-    replaced: known.filter((id) => !isNew || !edges.includes(id)).map((id) => between(id)),
-    listed: (folder) =>
-      parseTree(git(["ls-tree", "-r", "-z", "--full-tree", local, "--", ...wanted(folder)])),
+    from: isNew ? bases(from) : [],
+    replaced: bases(known.filter((id) => !isNew || !edges.includes(id))),
+    files: (folder) => filesOf(git, local, folder),
   };
+}
+
+/** The files of a commit or a tree: `<mode> <type> <id>`, a tab, the path. */
+function filesOf(git: Git, tree: string, folder: string): ReadonlyMap<string, Blob> {
+  const output = git(["ls-tree", "-r", "-z", "--full-tree", tree, "--", ...wanted(folder)]);
+  return entries(output, ([mode = "", , id = ""]) => ({ mode, id }));
 }
 
 /** Of the whole repository, where the wire is one itself. */
@@ -100,9 +118,9 @@ function wanted(folder: string): string[] {
   return folder === "" ? [] : [folder];
 }
 
-/** A commit that the other side has and that was never fetched is not here. */
-function hasCommit(git: Git, id: string): boolean {
-  return git(["cat-file", "--batch-check"], `${id}\n`).toString("utf8").includes(" commit ");
+/** False for a commit of the other side that was never fetched, and for HEAD before the first commit. */
+function hasCommit(git: Git, name: string): boolean {
+  return git(["cat-file", "--batch-check"], `${name}\n`).toString("utf8").includes(" commit ");
 }
 
 function emptyTree(git: Git): string {
@@ -123,41 +141,18 @@ function bounded(ids: readonly string[]): string[] {
   );
 }
 
-function* fieldsOf(output: Buffer): Generator<string> {
-  for (const field of output.toString("utf8").split("\0")) if (field !== "") yield field;
-}
-
-/** `:<mode> <mode> <id> <id> <letter>`, then the path. */
-function parseRaw(output: Buffer): Change[] {
-  const changes: Change[] = [];
-  const fields = fieldsOf(output);
-  for (const about of fields) {
-    const [before = "", after = "", idBefore = "", idAfter = ""] = about.slice(1).split(" ");
-    const path = fields.next().value as string;
-    changes.push({ path, before: blob(before, idBefore), after: blob(after, idAfter) });
-  }
-  return changes;
-}
-
-function blob(mode: string, id: string): Blob | undefined {
-  return mode === "000000" ? undefined : { mode, id };
-}
-
-/** `<mode> <id> <stage>`, a tab, the path. */
-function parseIndex(output: Buffer): Map<string, Blob> {
-  return entries(output, ([mode = "", id = ""]) => ({ mode, id }));
-}
-
-/** `<mode> <type> <id>`, a tab, the path. */
-function parseTree(output: Buffer): Map<string, Blob> {
-  return entries(output, ([mode = "", , id = ""]) => ({ mode, id }));
+function fieldsOf(output: Buffer): string[] {
+  return output
+    .toString("utf8")
+    .split("\0")
+    .filter((field) => field !== "");
 }
 
 function entries(output: Buffer, read: (words: string[]) => Blob): Map<string, Blob> {
-  const found = new Map<string, Blob>();
-  for (const field of fieldsOf(output)) {
-    const tab = field.indexOf("\t");
-    found.set(field.slice(tab + 1), read(field.slice(0, tab).split(" ")));
-  }
-  return found;
+  return new Map(
+    fieldsOf(output).map((field) => {
+      const tab = field.indexOf("\t");
+      return [field.slice(tab + 1), read(field.slice(0, tab).split(" "))];
+    }),
+  );
 }

@@ -9,8 +9,7 @@ import {
   type GuardHook,
   type HookProgram,
 } from "./hook-text.ts";
-import { foundAt, isThere, removeMadeFolders, writeHook } from "./hook-file.ts";
-import type { FoundHook } from "./signed-hook.ts";
+import { foundAt, isThere, removeMadeFolders, writeHook, type FoundHook } from "./signed-hook.ts";
 
 /** What is in the place of a hook, and beside it. */
 export interface HookState {

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Repository } from "./repository.ts";
 
 /**
@@ -18,13 +19,8 @@ const FILE = "deaddrop-guard.json";
 /** Undefined where the guard was not installed in this work tree. Throws DeaddropError ("config"). */
 export function readInstalledFor({ gitFolder }: Repository): InstalledFor | undefined {
   const path = join(gitFolder, FILE);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = readText(path);
+  if (text === undefined) return undefined;
   try {
     const { handle, wire } = JSON.parse(text) as { handle?: unknown; wire?: unknown };
     if (typeof handle === "string") return { handle, ...(typeof wire === "string" && { wire }) };
@@ -40,27 +36,20 @@ export function readInstalledFor({ gitFolder }: Repository): InstalledFor | unde
 export function writeInstalledFor({ gitFolder }: Repository, installed: InstalledFor): boolean {
   const path = join(gitFolder, FILE);
   const text = `${JSON.stringify(installed)}\n`;
-  try {
-    if (readFileSync(path, "utf8") === text) return false;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  writeFileSync(path, text);
+  if (readText(path) === text) return false;
+  nodeDisk().replace(path, Buffer.from(text), 0o644);
   return true;
 }
 
 /** For all work trees: they share the hooks, which are gone. */
 export function removeInstalledFor({ commonFolder }: Repository): void {
+  const disk = nodeDisk();
   const linked = join(commonFolder, "worktrees");
-  for (const folder of [commonFolder, ...foldersIn(linked)])
-    rmSync(join(folder, FILE), { force: true });
+  const folders = disk.list(linked).map((name) => join(linked, name));
+  for (const folder of [commonFolder, ...folders]) disk.remove(join(folder, FILE));
 }
 
-function foldersIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+function readText(path: string): string | undefined {
+  const bytes = readWhole(nodeDisk(), path);
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
 }

@@ -4,7 +4,7 @@ import { isBlank, LineSplitter, NEWLINE } from "../../storage/disk/line-splitter
 import { mayBeUnsigned, type SigningPolicy } from "../../trust/policy/config.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { verifySignature } from "../../wire/signature.ts";
-import type { Blob, Change, Changes } from "./changes.ts";
+import type { Blob, Changes } from "./changes.ts";
 import type { Git } from "./git.ts";
 import { linesIn, logPartOf, logsAmong, type StoredLog } from "./wire-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -78,41 +78,33 @@ export function logProblems(wire: WireInRepository, changes: Changes): LogProble
 function changedLogs({ folder, layout }: WireInRepository, changes: Changes): ChangedLog[] {
   const names = layout.parts;
   const states = [...changes.from, ...changes.replaced];
-  const inWire = (path: string): string | undefined =>
-    folder === ""
-      ? path
-      : path.startsWith(`${folder}/`)
-        ? path.slice(folder.length + 1)
-        : undefined;
-  const partOf = ({ path }: Change): string | undefined => {
+  const inWire = (path: string): string | undefined => {
+    if (folder === "") return path;
+    return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
+  };
+  const logOf = (path: string): string | undefined => {
     const inside = inWire(path);
     return inside === undefined ? undefined : logPartOf(names, inside)?.log;
   };
-  const touched = new Set(states.flat().flatMap((change) => partOf(change) ?? []));
+  const touched = new Set(
+    states.flatMap(({ changed }) => changed.flatMap((path) => logOf(path) ?? [])),
+  );
   if (touched.size === 0) return [];
-  const files = (all: ReadonlyMap<string, Blob>) =>
-    [...all].flatMap(([path, blob]): [string, Blob][] => {
-      const inside = inWire(path);
-      return inside === undefined ? [] : [[inside, blob]];
-    });
-  const listed = changes.listed(folder);
-  const after = logsAmong(names, files(listed));
-  const before = states.map((state) => logsAmong(names, files(undone(listed, state))));
+  const logsIn = ({ files }: Pick<Changes, "files">) =>
+    logsAmong(
+      names,
+      [...files(folder)].flatMap(([path, blob]): [string, Blob][] => {
+        const inside = inWire(path);
+        return inside === undefined ? [] : [[inside, blob]];
+      }),
+    );
+  const after = logsIn(changes);
+  const before = states.map((state) => logsIn(state));
   return [...touched].map((log) => ({
     log,
     before: before.map((logs) => logs.get(log) ?? []),
     after: after.get(log) ?? [],
   }));
-}
-
-/** The files as they were before the changes. */
-function undone(files: ReadonlyMap<string, Blob>, changes: readonly Change[]): Map<string, Blob> {
-  const earlier = new Map(files);
-  for (const { path, before } of changes) {
-    if (before === undefined) earlier.delete(path);
-    else earlier.set(path, before);
-  }
-  return earlier;
 }
 
 function rewriting(

@@ -1,7 +1,9 @@
-import { lstatSync, realpathSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { gitFolderOf } from "../wire/git-exclude.ts";
-import type { WorkTree } from "./repository.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { realPathOf } from "../project-files.ts";
+import { pathInside, type WorkTree } from "./repository.ts";
 
 /** What the paths of domains and claims are relative to. Spec 3.6. */
 export interface Project {
@@ -28,9 +30,9 @@ export function projectPath(
   { holder, workTree }: Pick<Project, "holder" | "workTree">,
   path: string,
 ): string | undefined {
-  const inTree = workTree === undefined ? undefined : below(workTree.top, path);
+  const inTree = workTree === undefined ? undefined : pathInside(workTree.top, path);
   const inMain = inTree === undefined ? undefined : join(workTree?.mainTop ?? "", inTree);
-  const fromHolder = (inMain && below(holder, inMain)) ?? below(holder, path);
+  const fromHolder = (inMain && pathInside(holder, inMain)) ?? pathInside(holder, path);
   return (fromHolder ?? inTree)?.split(sep).join("/");
 }
 
@@ -41,14 +43,7 @@ export function projectPath(
 export function absolutePath(folder: string, path: string): string {
   const full = resolve(folder, path);
   const parent = dirname(full);
-  return parent === full ? full : join(realFolder(parent), basename(full));
-}
-
-/** The real path of what of a folder exists, with the rest of it. */
-function realFolder(folder: string): string {
-  if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) return realpathSync(folder);
-  const parent = dirname(folder);
-  return parent === folder ? folder : join(realFolder(parent), basename(folder));
+  return parent === full ? full : join(realPathOf(nodeDisk(), parent), basename(full));
 }
 
 function workTreeAbove(folder: string): WorkTree | undefined {
@@ -59,10 +54,4 @@ function workTreeAbove(folder: string): WorkTree | undefined {
   }
   const parent = dirname(folder);
   return parent === folder ? undefined : workTreeAbove(parent);
-}
-
-/** The path from a folder to what is below it, or the folder itself; undefined for what is not. */
-function below(folder: string, path: string): string | undefined {
-  const inside = relative(folder, path);
-  return inside === ".." || inside.startsWith(`..${sep}`) ? undefined : inside;
 }

@@ -1,5 +1,7 @@
 import { realpathSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, relative, resolve, sep } from "node:path";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { realPathOf } from "../project-files.ts";
 import { gitIn, type Git } from "./git.ts";
 
 /** A git repository, seen from one of its work trees. */
@@ -31,4 +33,29 @@ export function openRepository(folder: string, env: NodeJS.ProcessEnv): Reposito
   const isLinked = gitFolder !== commonFolder && basename(commonFolder) === ".git";
   const mainTop = isLinked ? dirname(commonFolder) : top;
   return { git: gitIn(top, env), workTree: { top, mainTop }, gitFolder, commonFolder };
+}
+
+/** Where git looks for the hooks of a repository. */
+export interface HooksFolder {
+  readonly path: string;
+  /** Other repositories look there too, as far as one can tell: it is outside of this one. */
+  readonly isShared: boolean;
+}
+
+/** By git's own answer, which knows core.hooksPath: absolute, relative to the work tree, or with `~`. */
+export function hooksFolder({ git, workTree, commonFolder }: Repository): HooksFolder {
+  const said = git(["rev-parse", "--git-path", "hooks"]).toString("utf8").replace(/\n$/, "");
+  const path = resolve(workTree.top, said);
+  // A link in it may lead to hooks that other repositories use, too.
+  const real = realPathOf(nodeDisk(), path);
+  const isInside = [workTree.top, workTree.mainTop, commonFolder].some(
+    (each) => pathInside(each, real) !== undefined,
+  );
+  return { path, isShared: !isInside };
+}
+
+/** The path from a folder to what is below it, or the folder itself; undefined for what is not. */
+export function pathInside(folder: string, path: string): string | undefined {
+  const inside = relative(folder, path);
+  return inside === ".." || inside.startsWith(`..${sep}`) ? undefined : inside;
 }

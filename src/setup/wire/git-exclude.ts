@@ -1,5 +1,7 @@
-import { appendFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { appendFileSync, lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { realPathOf } from "../project-files.ts";
 
 /**
  * The line that keeps the wire's folder out of a project's commits, and the file it belongs in.
@@ -12,7 +14,7 @@ export interface GitExclude {
 }
 
 export function gitExcludeFor(wireDir: string): GitExclude | undefined {
-  const folder = realOrResolved(wireDir);
+  const folder = realPathOf(nodeDisk(), resolve(wireDir));
   if (exists(join(folder, ".git"))) return undefined;
   for (let root = dirname(folder); ; root = dirname(root)) {
     const gitFolder = gitFolderOf(root);
@@ -54,14 +56,6 @@ export function gitFolderOf(root: string): string | undefined {
 
 function escapePattern(part: string): string {
   return part.replace(/[\\*?[\]]/g, "\\$&").replace(/ $/, "\\ ");
-}
-
-function realOrResolved(path: string): string {
-  const full = resolve(path);
-  if (exists(full)) return realpathSync(full);
-  return dirname(full) === full
-    ? full
-    : join(realOrResolved(dirname(full)), full.slice(dirname(full).length).replace(/^[/\\]/, ""));
 }
 
 function exists(path: string): boolean {

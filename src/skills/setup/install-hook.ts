@@ -2,8 +2,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { asideName, recogniseHook } from "../../setup/guard/hook-text.ts";
-import { foundAt, isThere, removeMadeFolders, writeHook } from "../../setup/guard/hook-file.ts";
-import type { FoundHook } from "../../setup/guard/signed-hook.ts";
+import {
+  foundAt,
+  isThere,
+  removeMadeFolders,
+  writeHook,
+  type FoundHook,
+} from "../../setup/guard/signed-hook.ts";
 import { ASIDE, recogniseSkillsHook, skillsHook, type SkillsHookProgram } from "./skills-hook.ts";
 
 const HOOK = "pre-commit";
