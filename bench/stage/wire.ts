@@ -8,7 +8,7 @@ import { placesOf } from "../../src/cli/context.ts";
 import { realWorld } from "../../src/client/direct-client.ts";
 import { openClient } from "../../src/client/open-client.ts";
 import { setupHost } from "../../src/setup/host.ts";
-import { initLocalPair } from "../../src/setup/wire/local-pair.ts";
+import { initLocalPair } from "../../src/setup/wire/init-wire.ts";
 import { checkout, pause, program, startNode, type Running } from "./processes.ts";
 
 /** Who is measured. */

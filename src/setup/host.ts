@@ -28,14 +28,20 @@ export function randomWireId({ random }: Pick<SetupHost, "random">): string {
   return Buffer.from(random(8)).toString("hex");
 }
 
+/** An agent on a wire. */
+export interface AgentOnWire {
+  readonly wireDir: string;
+  readonly handle: string;
+  /** Null or undefined: the wire has none, as far as is known. */
+  readonly wireId: string | null | undefined;
+}
+
 /** Where everything private to an agent on this wire is, or will be. Spec 4.6. */
 export function agentPathsOn(
-  { disk, places }: SetupHost,
-  wireDir: string,
-  handle: string,
-  wireId: string | undefined,
+  { disk, places }: Pick<SetupHost, "disk" | "places">,
+  { wireDir, handle, wireId }: AgentOnWire,
 ): AgentPaths {
   const real = disk.stat(wireDir) === undefined ? wireDir : disk.realPath(wireDir);
-  const wireKey = resolveWireKey(disk, places, handle, real, wireId);
+  const wireKey = resolveWireKey(disk, places, handle, real, wireId ?? undefined);
   return agentPaths(places, { wireDir: real, wireKey, handle });
 }

@@ -1,7 +1,7 @@
-import { readWhole } from "../storage/disk/disk.ts";
+import { readWhole, type Disk } from "../storage/disk/disk.ts";
 import { wirePaths } from "../storage/paths.ts";
 import { readPinned } from "../storage/private/private-store.ts";
-import { parseTrustFile } from "../trust/trust-file.ts";
+import { parseTrustFile, type TrustParse } from "../trust/trust-file.ts";
 import type { Tier } from "../trust/tiers.ts";
 import { weaknesses } from "../trust/policy/weak-policy.ts";
 import { loadSigningIdentity } from "../storage/private/signing-key.ts";
@@ -70,23 +70,24 @@ export function setupReport(
 }
 
 /** The private copy, or what would be copied. */
-function heldPolicy({ disk, ...host }: SetupHost, side: AgentSide): PolicyFiles {
-  const paths = agentPathsOn({ disk, ...host }, side.wireDir, side.handle, side.wireId);
+function heldPolicy(host: SetupHost, side: AgentSide): PolicyFiles {
+  const { disk } = host;
+  const paths = agentPathsOn(host, side);
   return {
     config: readPinned(disk, paths, "config") ?? side.policy.config,
     tiers: readPinned(disk, paths, "tiers") ?? side.policy.tiers,
   };
 }
 
-function ownKeyReport(host: SetupHost, { wireDir, handle, wireId }: AgentSide): KeyReport | null {
-  const paths = agentPathsOn(host, wireDir, handle, wireId);
+function ownKeyReport(host: SetupHost, side: AgentSide): KeyReport | null {
+  const paths = agentPathsOn(host, side);
   if ((host.disk.stat(paths.identity.key)?.size ?? 0) === 0) return null;
   const { publicKey, signer } = loadSigningIdentity(host.disk, paths);
   return keyReport(signer.keyId, publicKey);
 }
 
 function peerReports(host: SetupHost, side: AgentSide): PeerReport[] {
-  const paths = agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const paths = agentPathsOn(host, side);
   const { peers } = readPrivateTrust(host.disk, paths);
   const advertised = advertisedKeys(host, side.wireDir);
   return side.roster
@@ -103,17 +104,21 @@ function peerReports(host: SetupHost, side: AgentSide): PeerReport[] {
     });
 }
 
-/** The usable keys that the wire's trust.json claims, by handle; nothing is believed of it. */
+/** What a wire's trust.json claims; nothing of it is believed. Undefined: there is none. Spec 2.1. */
+export function readWireTrust(disk: Disk, path: string): TrustParse | undefined {
+  const bytes = readWhole(disk, path);
+  return bytes && parseTrustFile(bytes, path, "UNTRUSTED");
+}
+
+/** The usable keys that the wire's trust.json claims, by handle. */
 export function advertisedKeys(
   { disk }: SetupHost,
   wireDir: string,
 ): ReadonlyMap<string, readonly KeyReport[]> {
-  const path = wirePaths(wireDir).trust;
-  const bytes = readWhole(disk, path);
-  const parsed = bytes === undefined ? undefined : parseTrustFile(bytes, path, "UNTRUSTED");
-  if (parsed?.ok !== true) return new Map();
+  const claimed = readWireTrust(disk, wirePaths(wireDir).trust);
+  if (claimed?.ok !== true) return new Map();
   return new Map(
-    [...parsed.document.peers.values()].map(({ handle, keys }) => [
+    [...claimed.document.peers.values()].map(({ handle, keys }) => [
       handle,
       keys.filter((key) => key.active).map(({ keyId, key }) => keyReport(keyId, key)),
     ]),

@@ -41,7 +41,7 @@ beforeEach(async () => {
   const { wire_id: id } = JSON.parse(
     readFileSync(join(machine.wireDir, "config.json"), "utf8"),
   ) as { wire_id: string };
-  paths = agentPathsOn(machine.host, machine.wireDir, "forge", id);
+  paths = agentPathsOn(machine.host, { wireDir: machine.wireDir, handle: "forge", wireId: id });
   file = join(machine.root, "forge.age");
 });
 afterEach(() => machine.remove());

@@ -2,7 +2,6 @@ import type { MemberChange } from "../../agent/answers/members.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { MemberRow, MembersView, MemberChangeView } from "../../api/views.ts";
-import { transportPaths } from "../../carriers/transport-settings.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { moment } from "../../framing/when.ts";
 import { presentSettings } from "../../setup/transport/set-up-transport.ts";
@@ -172,7 +171,7 @@ function tell(cli: Cli, flags: GlobalFlags, answer: SendAnswer, next: readonly s
 function sharedAt(cli: Cli, flags: GlobalFlags): readonly string[] {
   const { host, place } = agentPlace(cli, flags);
   const { wireKey, wireDir } = place.paths;
-  const git = presentSettings(host, transportPaths(host.places, wireKey));
+  const git = presentSettings(host, wireKey);
   if (git === undefined) return [wireDir];
   return [git.remote.url, ...(git.branch === "main" ? [] : ["--branch", git.branch])];
 }

@@ -1,11 +1,9 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { TransportView } from "../../api/transport.ts";
-import { transportPaths } from "../../carriers/transport-settings.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { when } from "../../framing/when.ts";
 import { givenRemote, lookAtRemote } from "../../setup/transport/look-at-remote.ts";
-import { movePin } from "../../setup/transport/move-remote.ts";
-import { presentSettings } from "../../setup/transport/set-up-transport.ts";
+import { movePin, presentSettings } from "../../setup/transport/set-up-transport.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
@@ -53,11 +51,6 @@ export const transport = define({
   },
 });
 
-function placeOf(cli: Cli, flags: GlobalFlags) {
-  const { host, place } = agentPlace(cli, flags);
-  return { host, place, paths: transportPaths(host.places, place.paths.wireKey) };
-}
-
 /** `transport status --json`: what is set up here, and how it does where a daemon runs. */
 interface StatusRow {
   transport: "folder" | "git";
@@ -68,8 +61,8 @@ interface StatusRow {
 }
 
 async function status(cli: Cli, flags: GlobalFlags): Promise<void> {
-  const { host, paths } = placeOf(cli, flags);
-  const settings = presentSettings(host, paths);
+  const { host, place } = agentPlace(cli, flags);
+  const settings = presentSettings(host, place.paths.wireKey);
   const health = await withClient(cli, flags, async (client) =>
     client.viaDaemon ? await client.ask("transport", {}) : null,
   );
@@ -115,9 +108,10 @@ async function switchTo(
       hint: "deaddrop transport switch git --remote URL, or deaddrop transport switch folder",
     });
   }
-  const { host, place, paths } = placeOf(cli, flags);
+  const { host, place } = agentPlace(cli, flags);
   const { wireDir, wireKey } = place.paths;
-  const agent = { wireDir, wireKey, handle: place.handle };
+  const roster = [...place.pinned.roster.keys()];
+  const agent = { wireDir, wireKey, handle: place.handle, roster };
   const looked =
     flags.remote === undefined
       ? undefined
@@ -137,7 +131,7 @@ async function switchTo(
     // A transport that still runs would note the old remote again.
     await askTransports(host, agent, "close");
     try {
-      movePin(host, place, paths, looked);
+      movePin(host, place, looked);
     } catch (error) {
       await askTransports(host, agent, "reopen");
       throw error;
@@ -145,18 +139,14 @@ async function switchTo(
   } finally {
     looked?.close();
   }
-  const { wireId } = place.config;
-  await exchange(cli, host, {
-    ...{ wire_dir: wireDir, handle: place.handle, wire_id: wireId ?? null },
-    roster: [...place.pinned.roster.keys()],
-  });
+  await exchange(cli, host, agent);
   emit(cli, flags, { ok: true, transport: to }, () =>
     to === "git" ? "Switched; `deaddrop transport status` shows how it does." : "Switched.",
   );
 }
 
 async function accept(cli: Cli, flags: FlagsOf<typeof SWITCH_OPTIONS>): Promise<void> {
-  const { place } = placeOf(cli, flags);
+  const { place } = agentPlace(cli, flags);
   const action = {
     action: "transport accept",
     target: place.paths.wireDir,

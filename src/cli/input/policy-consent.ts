@@ -53,7 +53,7 @@ export async function agreementOn(
   const consent = open.length > 0 ? {} : { yes: true, reason: asked.map(acceptFlag).join(" ") };
   const wireId = readWireConfig(host.disk, at.wireDir)?.wireId;
   const [handle = ""] = at.handles;
-  const { operatorJournal } = agentPathsOn(host, at.wireDir, handle, wireId);
+  const { operatorJournal } = agentPathsOn(host, { wireDir: at.wireDir, handle, wireId });
   await confirmOperator(cli, consent, action, operatorJournal);
   return ({ detail }) => asked.some((weakness) => weakness.detail === detail);
 }

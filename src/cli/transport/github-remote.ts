@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { DeaddropError } from "../../api/errors.ts";
-import type { SetupHost } from "../../setup/host.ts";
+import { agentPathsOn, type SetupHost } from "../../setup/host.ts";
 import { checkNames, ghIn, makeRepository } from "../../setup/transport/github.ts";
-import { presentSettings, transportPlace } from "../../setup/transport/set-up-transport.ts";
+import { presentSettings } from "../../setup/transport/set-up-transport.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import type { Cli } from "../context.ts";
 import type { RemoteFlags } from "./sharing-by-remote.ts";
@@ -50,9 +50,8 @@ function pinnedRemote(
 ): string | undefined {
   const config = readWireConfig(host.disk, wireDir);
   if (config === undefined) return undefined;
-  const wireId = config.wireId ?? null;
-  const place = transportPlace(host, { wire_dir: wireDir, handle, wire_id: wireId });
-  return presentSettings(host, place)?.remote.url;
+  const { wireKey } = agentPathsOn(host, { wireDir, handle, wireId: config.wireId });
+  return presentSettings(host, wireKey)?.remote.url;
 }
 
 function alone(flag: string, hint: string): DeaddropError {

@@ -1,15 +1,9 @@
 import type { TransportAct } from "../../api/transport.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import type { SetupHost } from "../../setup/host.ts";
+import type { WireUser } from "../../setup/transport/set-up-transport.ts";
 import { agentPaths } from "../../storage/paths.ts";
 import { agentsHere } from "../../storage/private/private-folders.ts";
-
-/** An agent on a wire, by its private folders. */
-export interface AgentOnWire {
-  readonly wireDir: string;
-  readonly wireKey: string;
-  readonly handle: string;
-}
 
 /**
  * Asks the transports of all agents of this user on this wire, as far as their daemons run: they share
@@ -17,7 +11,7 @@ export interface AgentOnWire {
  */
 export async function askTransports(
   { disk, places }: SetupHost,
-  { wireDir, wireKey, handle }: AgentOnWire,
+  { wireDir, wireKey, handle }: Omit<WireUser, "roster">,
   act: TransportAct,
 ): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();

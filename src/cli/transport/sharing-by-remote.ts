@@ -16,7 +16,7 @@ import {
   exchangeOnce,
   pinRemote,
   presentSettings,
-  transportPlace,
+  type WireUser,
 } from "../../setup/transport/set-up-transport.ts";
 import { findNewcomers, takeWire } from "../../setup/transport/take-wire.ts";
 import { wirePaths } from "../../storage/paths.ts";
@@ -132,10 +132,11 @@ export async function shareThrough(
   const { url } = looked.remote;
   const step = `share the wire through ${url} (${looked.branch})`;
   if (report.dry_run) return { ...report, steps: [...report.steps, { step, outcome: "would" }] };
-  const paths = transportPlace(host, report);
-  const isPinned = presentSettings(host, paths)?.remote.url === url;
-  pinRemote(host, report, looked);
-  const health = await exchange(cli, host, report);
+  const { wire_dir: wireDir, handle, wire_id: wireId, roster } = report;
+  const { wireKey } = agentPathsOn(host, { wireDir, handle, wireId });
+  const isPinned = presentSettings(host, wireKey)?.remote.url === url;
+  pinRemote(host, wireKey, looked);
+  const health = await exchange(cli, host, { wireDir, wireKey, handle, roster });
   if (health?.problem !== undefined) {
     const { code, detail, hint } = health.problem;
     throw asDeaddropError(new TransportError(code, detail, { hint }));
@@ -147,12 +148,10 @@ export async function shareThrough(
 export async function exchange(
   cli: Cli,
   host: SetupHost,
-  report: Pick<SetupReport, "wire_dir" | "handle" | "wire_id" | "roster">,
+  user: WireUser,
 ): Promise<TransportHealth | undefined> {
-  const { wire_dir: wireDir, handle, wire_id: wireId } = report;
-  const { wireKey } = agentPathsOn(host, wireDir, handle, wireId ?? undefined);
-  const told = await askTransports(host, { wireDir, wireKey, handle }, "reopen");
-  return told.has(handle) ? undefined : exchangeOnce(host, cli.env, report);
+  const told = await askTransports(host, user, "reopen");
+  return told.has(user.handle) ? undefined : exchangeOnce(host, cli.env, user);
 }
 
 /** Whether what was given to `join` names a remote and no wire's folder. */

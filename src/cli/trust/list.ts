@@ -4,14 +4,12 @@ import { FORKS } from "../../agent/duties/evidence.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";
 import { evidenceFor } from "../../storage/files/evidence.ts";
-import { readWhole } from "../../storage/disk/disk.ts";
 import { lookAt } from "../../setup/contact/first-contact.ts";
 import { signingKey } from "../../trust/cards/card.ts";
 import { trustDrift, type Drift } from "../../trust/cards/advertised.ts";
 import type { Peer } from "../../trust/store.ts";
-import { parseTrustFile } from "../../trust/trust-file.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { advertisedKeys, keyReport, type KeyReport } from "../../setup/report.ts";
+import { advertisedKeys, keyReport, readWireTrust, type KeyReport } from "../../setup/report.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
@@ -104,10 +102,8 @@ export function standingOf(row: TrustRow | undefined): string {
 
 /** Where the wire's trust.json departs from what is pinned. Spec 2.1. */
 function driftsOf({ host, place }: AgentPlace): readonly Drift[] {
-  const bytes = readWhole(host.disk, place.wire.trust);
-  if (bytes === undefined) return [];
-  const parsed = parseTrustFile(bytes, place.wire.trust, "UNTRUSTED");
-  return parsed.ok ? trustDrift(place.store, parsed.document) : [];
+  const claimed = readWireTrust(host.disk, place.wire.trust);
+  return claimed?.ok === true ? trustDrift(place.store, claimed.document) : [];
 }
 
 function holdOf(peer: Peer | undefined): TrustRow["held"] {

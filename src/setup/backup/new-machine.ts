@@ -1,15 +1,12 @@
 import { join } from "node:path";
 import type { Backup, BackupRemote } from "../../storage/private/backup-file.ts";
-import { readTransportSettings, transportPaths } from "../../carriers/transport-settings.ts";
 import type { SetupHost } from "../host.ts";
+import { presentSettings } from "../transport/set-up-transport.ts";
 
 /** The repository through which this machine shares a wire; undefined: by its folder alone. */
 export function sharedThrough(host: SetupHost, wireKey: string): BackupRemote | undefined {
-  const { settings } = transportPaths(host.places, wireKey);
-  const read = readTransportSettings(host.disk, settings);
-  if (!read.ok || read.git === undefined) return undefined;
-  const { remote, branch, prefix } = read.git;
-  return { url: remote.url, branch, prefix };
+  const git = presentSettings(host, wireKey);
+  return git && { url: git.remote.url, branch: git.branch, prefix: git.prefix };
 }
 
 /** The commands that bring a wire from its repository, and its agent from the backup, to a new machine. */

@@ -6,11 +6,10 @@ import { noDaemon } from "../../agent/answers/troubles.ts";
 import { unownedLogs } from "../../agent/answers/unowned-logs.ts";
 import { listWire, makeWireLayout } from "../../carriers/folder.ts";
 import { knownMembership } from "../../agent/config/known-handles.ts";
-import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { lockHolder } from "../../storage/disk/lock.ts";
 import { unownedText } from "../../storage/unowned-text.ts";
 import { trustDrift } from "../../trust/cards/advertised.ts";
-import { parseTrustFile } from "../../trust/trust-file.ts";
 import { mayBeUnsigned } from "../../trust/policy/config.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { absentNote } from "../guard/project-files.ts";
@@ -18,6 +17,7 @@ import { projectFrom } from "../guard/project-paths.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 import { quote } from "../../wire/quote.ts";
+import { readWireTrust } from "../report.ts";
 import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
 
 /** Runs a check; trouble on the way is a finding too, with the hint that came with it. */
@@ -45,8 +45,7 @@ export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonl
           "change keys twice a year: deaddrop key rotate",
         )
       : ok("key", `${keyId}, ${days} days old`);
-  const advertised = readWhole(disk, wire.trust);
-  const parsed = advertised && parseTrustFile(advertised, wire.trust, "UNTRUSTED");
+  const parsed = readWireTrust(disk, wire.trust);
   if (parsed?.ok === false) {
     return [age, failed("advertised keys", parsed.detail, `correct ${wire.trust}`)];
   }
@@ -99,8 +98,7 @@ function checkPeer({ store, wire, handle: self }: AgentConfig, handle: string): 
 }
 
 function driftFindings(disk: Disk, { store, wire }: AgentConfig): readonly Finding[] {
-  const bytes = readWhole(disk, wire.trust);
-  const parsed = bytes && parseTrustFile(bytes, wire.trust, "UNTRUSTED");
+  const parsed = readWireTrust(disk, wire.trust);
   if (parsed?.ok !== true) return [];
   const fix = "it is not used; ask its owner, over another channel, whether it is theirs";
   return trustDrift(store, parsed.document)

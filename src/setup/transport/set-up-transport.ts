@@ -1,4 +1,4 @@
-import { loadPlace } from "../../agent/config/agent-config.ts";
+import { loadPlace, type AgentConfig } from "../../agent/config/agent-config.ts";
 import { systemClock } from "../../agent/session/clock.ts";
 import { lockIdentity } from "../../agent/session/identity-lock.ts";
 import { Session } from "../../agent/session/session.ts";
@@ -7,58 +7,82 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { TransportHealth } from "../../carriers/carrier.ts";
 import type { LookedRemote } from "../../carriers/git/look-at-remote.ts";
 import {
+  forgetRemote,
   readTransportSettings,
   saveTransportSettings,
   transportPaths,
   type GitSettings,
-  type TransportPaths,
 } from "../../carriers/transport-settings.ts";
 import { carriersWorld } from "../../daemon/transport/carriers-world.ts";
 import { makeFailure } from "../../daemon/ticker.ts";
 import { verifyAll } from "../../workers/check-pool.ts";
-import { agentPathsOn, type SetupHost } from "../host.ts";
+import type { SetupHost } from "../host.ts";
+import { configIn } from "./look-at-remote.ts";
 import { meetPeers } from "../contact/first-contact.ts";
-import type { SetupReport } from "../report.ts";
+
+/** An agent whose wire is exchanged with a remote. */
+export interface WireUser {
+  readonly wireDir: string;
+  readonly wireKey: string;
+  readonly handle: string;
+  readonly roster: readonly string[];
+}
 
 /** Another command of the same agent may run. */
 const LOCK_WAIT_MS = 5_000;
 
-/** Where the transport of a wire is set up on this machine. */
-export function transportPlace(
-  host: SetupHost,
-  {
-    wire_dir: wireDir,
-    handle,
-    wire_id: wireId,
-  }: Pick<SetupReport, "wire_dir" | "handle" | "wire_id">,
-): TransportPaths {
-  const { wireKey } = agentPathsOn(host, wireDir, handle, wireId ?? undefined);
-  return transportPaths(host.places, wireKey);
-}
-
-/** What was set up before; undefined: nothing. */
-export function presentSettings(host: SetupHost, paths: TransportPaths): GitSettings | undefined {
-  const read = readTransportSettings(host.disk, paths.settings);
+/** The repository through which this machine shares a wire; undefined: it is shared by its folder alone. */
+export function presentSettings(host: SetupHost, wireKey: string): GitSettings | undefined {
+  const read = readTransportSettings(host.disk, transportPaths(host.places, wireKey).settings);
   return read.ok ? read.git : undefined;
 }
 
 /**
- * From now on the wire is shared through that remote. Says so when another one is pinned: a wire is
+ * Shares the wire through that remote from now on. Throws DeaddropError when another one is pinned: a wire is
  * moved with `transport switch`.
  */
 export function pinRemote(
   host: SetupHost,
-  report: Pick<SetupReport, "wire_dir" | "handle" | "wire_id">,
+  wireKey: string,
   { remote, branch, prefix = "" }: Pick<LookedRemote, "remote" | "branch" | "prefix">,
 ): void {
-  const paths = transportPlace(host, report);
-  const present = presentSettings(host, paths);
+  const present = presentSettings(host, wireKey);
   if (present !== undefined && present.remote.url !== remote.url) {
     throw new DeaddropError("config", `this wire is shared through ${present.remote.url} already`, {
       hint: `to move it: deaddrop transport switch git --remote ${remote.url}`,
     });
   }
-  saveTransportSettings(host.disk, paths.settings, { remote, branch, prefix });
+  const { settings } = transportPaths(host.places, wireKey);
+  saveTransportSettings(host.disk, settings, { remote, branch, prefix });
+}
+
+/**
+ * Pins another remote for a wire, or none, for all agents of this user on it. What was last seen of the
+ * old one is forgotten. Spec 5.4. Throws DeaddropError when the remote is another wire.
+ */
+export function movePin(
+  { disk, places }: SetupHost,
+  { config, paths }: Pick<AgentConfig, "config" | "paths">,
+  looked: LookedRemote | undefined,
+): void {
+  const there = looked === undefined ? undefined : configIn(looked)?.wireId;
+  if (there !== undefined && there !== config.wireId) {
+    throw new DeaddropError("config", `${looked?.remote.url ?? ""} is another wire (${there})`, {
+      hint: "give an empty repository, or one that holds this wire",
+    });
+  }
+  if (looked?.head !== undefined && looked.prefix === undefined) {
+    throw new DeaddropError("config", `${looked.remote.url} holds something else than a wire`, {
+      hint: "give an empty repository, or a branch of its own: --branch deaddrop",
+    });
+  }
+  const at = transportPaths(places, paths.wireKey);
+  forgetRemote(at);
+  saveTransportSettings(
+    disk,
+    at.settings,
+    looked && { remote: looked.remote, branch: looked.branch, prefix: looked.prefix ?? "" },
+  );
 }
 
 /**
@@ -68,11 +92,10 @@ export function pinRemote(
 export async function exchangeOnce(
   host: SetupHost,
   env: NodeJS.ProcessEnv,
-  report: Pick<SetupReport, "wire_dir" | "handle" | "roster">,
+  { wireDir, handle, roster }: WireUser,
 ): Promise<TransportHealth | undefined> {
   const { disk, places } = host;
-  const { wire_dir: wireDir, handle } = report;
-  const peers = report.roster.filter((each) => each !== handle);
+  const peers = roster.filter((each) => each !== handle);
   const broken = makeFailure();
   const inProcess = { disk, env, clock: systemClock, log: silentLogger, failed: broken.fail };
   const world: World = {

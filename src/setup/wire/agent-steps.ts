@@ -13,7 +13,13 @@ import {
 } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
-import { changeInOrder, pin, setTier, type StoreChange } from "../../trust/pins.ts";
+import {
+  changeInOrder,
+  pin,
+  setTier,
+  type StoreChange,
+  type TrustChange,
+} from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
 import { carriersOf } from "../../carriers/folder.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "../contact/advertise.ts";
@@ -71,8 +77,9 @@ function wasOnAWire(disk: Disk, places: Places, handle: string): boolean {
 }
 
 /** The agent's own key on that wire as others may know it. Throws when it cannot be read. */
-function ownKey(host: SetupHost, { wireDir, handle, wireId }: AgentSide): AdvertisedKey {
-  const paths = agentPathsOn(host, wireDir, handle, wireId);
+function ownKey(host: SetupHost, side: AgentSide): AdvertisedKey {
+  const { handle } = side;
+  const paths = agentPathsOn(host, side);
   const { key_id: keyId, key } = loadSigningIdentity(host.disk, paths).publicIdentity;
   return { handle, keyId, key, addedAt: new Date(host.nowMs).toISOString() };
 }
@@ -80,7 +87,7 @@ function ownKey(host: SetupHost, { wireDir, handle, wireId }: AgentSide): Advert
 /** What the agent keeps to itself: folders, and the configuration it holds on to. Spec 1.1. */
 export function privateSteps(host: SetupHost, side: AgentSide): Step[] {
   const { disk } = host;
-  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const paths = () => agentPathsOn(host, side);
   const pinned = (which: "config" | "tiers"): Step => ({
     what: `keep a private copy of ${which}.json for ${side.handle}`,
     needed: () => {
@@ -109,7 +116,7 @@ export function privateSteps(host: SetupHost, side: AgentSide): Step[] {
 function peersStep(host: SetupHost, side: AgentSide): Step {
   const { disk } = host;
   const peers = side.roster.filter((handle) => handle !== side.handle);
-  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const paths = () => agentPathsOn(host, side);
   const settings = () => (readSettings(disk, paths()) ?? {}) as Record<string, unknown>;
   return {
     what: `remember the peers: ${peers.join(", ")}`,
@@ -172,7 +179,7 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const { wireDir, handle, roster } = side;
   const peers = roster.filter((each) => each !== handle);
   const wire = wirePaths(wireDir);
-  const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
+  const paths = () => agentPathsOn(host, side);
   const isStranger = (peer: string): boolean =>
     !isPinned(readPrivateTrust(host.disk, paths()).peers.get(peer));
   const hasCard = (of: string): boolean => host.disk.stat(cardPath(wire, of)) !== undefined;
@@ -196,17 +203,26 @@ export function pinStep(
   offered: () => OfferedKey,
   what: string,
 ): Step {
-  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
-  const apply = (store: TrustStore) => pinAt(store, offered(), tier, host.nowMs);
+  return trustStep(host, side, what, (store) => pinAt(store, offered(), tier, host.nowMs));
+}
+
+/** A change of the private trust store, needed unless it changes nothing. */
+export function trustStep(
+  host: SetupHost,
+  side: AgentSide,
+  what: string,
+  change: TrustChange,
+): Step {
+  const paths = () => agentPathsOn(host, side);
   return {
     what,
     needed: () => {
       const store = readPrivateTrust(host.disk, paths());
-      const changed = apply(store);
+      const changed = change(store);
       return !changed.ok || changed.store !== store;
     },
     run: () => {
-      changePrivateTrust(host.disk, paths(), apply);
+      changePrivateTrust(host.disk, paths(), change);
     },
   };
 }

@@ -84,6 +84,24 @@ export function initWire(
   return sides.map((side) => setupReport(host, side, reports, dryRun));
 }
 
+/**
+ * Makes a wire with all of its agents on this machine, under this user: keys for each, and each
+ * pins the others at TRUSTED, since one operator holds all the keys. A report for each. Spec 8.6.
+ */
+export function initLocalPair(
+  host: SetupHost,
+  request: Omit<InitRequest, "handles" | "peerKeys">,
+  handle: string,
+  agrees: Agreement = NO_AGREEMENT,
+): readonly SetupReport[] {
+  if (request.group !== undefined) {
+    throw new DeaddropError("usage", "--local-pair and --group exclude each other", {
+      hint: "with --group each agent is a user of its own: run init as one, join as the other",
+    });
+  }
+  return initWire(host, { ...request, handles: [handle, ...request.peers], peers: [] }, agrees);
+}
+
 type WirePlan = Omit<AgentSide, "handle"> & { readonly configText: string };
 
 function planWire(host: SetupHost, request: InitRequest, agrees: Agreement): WirePlan {

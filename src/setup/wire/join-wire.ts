@@ -1,13 +1,12 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
-import { readWhole } from "../../storage/disk/disk.ts";
 import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
 import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
 import { acceptKey, pin, type StoreChange } from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
-import { parseTrustFile, type TrustDocument } from "../../trust/trust-file.ts";
+import type { TrustDocument } from "../../trust/trust-file.ts";
 import {
   advertiseStep,
   contactStep,
@@ -15,14 +14,14 @@ import {
   ownLogSteps,
   ownPaths,
   privateSteps,
+  trustStep,
   type AgentSide,
 } from "./agent-steps.ts";
 import { isProposed, refuseWithoutKey } from "./newcomer.ts";
 import { wireIdStep } from "./wire-id.ts";
-import { agentPathsOn, type SetupHost } from "../host.ts";
+import type { SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
-import { setupReport, type SetupReport } from "../report.ts";
+import { readWireTrust, setupReport, type SetupReport } from "../report.ts";
 import { correctSharingSteps, refuseAnothers } from "./sharing.ts";
 import { runSteps, type Step } from "../steps.ts";
 import {
@@ -185,26 +184,17 @@ function forgetSteps({ disk, places }: SetupHost, side: AgentSide): Step[] {
 }
 
 function wireTrustStep(host: SetupHost, side: AgentSide): Step {
-  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
   const file = wirePaths(side.wireDir).trust;
-  const apply = (store: TrustStore): StoreChange => {
-    const bytes = readWhole(host.disk, file);
-    if (bytes === undefined) return { ok: true, store };
-    const parsed = parseTrustFile(bytes, file, "UNTRUSTED");
-    if (!parsed.ok) return parsed;
-    return pinAdvertised(store, parsed.document, side, host.nowMs);
-  };
-  return {
-    what: `pin what ${file} advertises for the peers, at UNTRUSTED`,
-    needed: () => {
-      const store = readPrivateTrust(host.disk, paths());
-      const changed = apply(store);
-      return !changed.ok || changed.store !== store;
+  return trustStep(
+    host,
+    side,
+    `pin what ${file} advertises for the peers, at UNTRUSTED`,
+    (store) => {
+      const claimed = readWireTrust(host.disk, file);
+      if (claimed?.ok !== true) return claimed ?? { ok: true, store };
+      return pinAdvertised(store, claimed.document, side, host.nowMs);
     },
-    run: () => {
-      changePrivateTrust(host.disk, paths(), apply);
-    },
-  };
+  );
 }
 
 /** Peers of the roster only, and only those of whom nothing is pinned: a pin is never added to. */

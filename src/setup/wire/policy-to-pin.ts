@@ -9,7 +9,7 @@ import {
   DEFAULT_HEARTBEAT_TIERS,
 } from "../../trust/policy/heartbeat-tiers.ts";
 import { weaknesses, type Weakness } from "../../trust/policy/weak-policy.ts";
-import { agentPathsOn, type SetupHost } from "../host.ts";
+import { agentPathsOn, type AgentOnWire, type SetupHost } from "../host.ts";
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
@@ -37,13 +37,9 @@ export function shownPolicy({ config, tiers }: PolicyFiles): readonly string[] {
 }
 
 /** Whether the agent holds a copy already: then nothing is pinned for the first time. */
-export function holdsPolicy(
-  host: SetupHost,
-  at: { readonly wireDir: string; readonly handle: string; readonly wireId: string | undefined },
-  isAnew = false,
-): boolean {
-  const known = agentPathsOn(host, at.wireDir, at.handle, at.wireId);
-  const wireKey = wireKeyOf(at.wireId, known.wireDir);
+export function holdsPolicy(host: SetupHost, at: AgentOnWire, isAnew = false): boolean {
+  const known = agentPathsOn(host, at);
+  const wireKey = wireKeyOf(at.wireId ?? undefined, known.wireDir);
   const paths = isAnew ? agentPaths(host.places, { ...known, wireKey }) : known;
   return host.disk.stat(paths.pinnedConfig) !== undefined;
 }

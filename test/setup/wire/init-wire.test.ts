@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
-import { initWire, type InitRequest } from "../../../src/setup/wire/init-wire.ts";
-import { initLocalPair } from "../../../src/setup/wire/local-pair.ts";
+import { initLocalPair, initWire, type InitRequest } from "../../../src/setup/wire/init-wire.ts";
 import { newMachine, type Machine } from "../machine.ts";
 
 let machine: Machine;
