@@ -45,12 +45,17 @@ export function changedPaths({ from }: Changes): string[] {
 
 /** What is staged, against HEAD; in a merge also against what is merged. */
 export function stagedChanges({ git, gitFolder }: Repository): Changes {
-  const bases = [hasCommit(git, "HEAD") ? "HEAD" : emptyTree(git), ...mergeHeads(gitFolder)];
+  const changedFrom = (base: readonly string[]) =>
+    fieldsOf(git(["diff", "--cached", ...INDEX_NAMES, ...base, "--"]));
+  // Without HEAD, before the first commit, git compares with nothing by itself.
+  const head = () => (hasCommit(git, "HEAD") ? "HEAD" : emptyTree(git));
   return {
-    from: bases.map((base) => ({
-      changed: fieldsOf(git(["diff", "--cached", ...INDEX_NAMES, base, "--"])),
-      files: (folder) => filesOf(git, base, folder),
-    })),
+    from: [
+      { changed: changedFrom([]), files: (folder) => filesOf(git, head(), folder) },
+      ...mergeHeads(gitFolder).map((id): Base => {
+        return { changed: changedFrom([id]), files: (folder) => filesOf(git, id, folder) };
+      }),
+    ],
     replaced: [],
     // `<mode> <id> <stage>`, a tab, the path.
     files: (folder) =>
