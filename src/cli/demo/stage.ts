@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { programPath } from "../program-path.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
@@ -13,6 +14,14 @@ export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+const runProgram = promisify(execFile);
+
+/** What `execFile` rejects with; `code` is a number when the program has ended by itself. */
+interface CommandFailure extends Omit<CommandResult, "exitCode"> {
+  readonly code?: number | string | null;
+  readonly signal?: string | null;
 }
 
 /** The demo went wrong: what was expected, and what happened instead. */
@@ -28,8 +37,7 @@ export class Stage {
   readonly root: string;
   readonly wireDir: string;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #commands = new Set<ChildProcess>();
-  #closed = false;
+  readonly #ended = new AbortController();
   readonly #daemons = new Map<string, { child: ChildProcess; exited: Promise<number | string> }>();
 
   constructor(root: string) {
@@ -51,8 +59,7 @@ export class Stage {
 
   /** Ends everything, and lets nothing more begin. */
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const child of this.#commands) child.kill("SIGKILL");
+    this.#ended.abort();
     await this.stopDaemons();
   }
 
@@ -63,38 +70,32 @@ export class Stage {
     input = "",
   ): Promise<CommandResult> {
     const who = handle === undefined ? [] : ["--wire", this.wireDir, "--as", handle];
-    const child = this.#spawn([...args, ...who]);
-    this.#commands.add(child);
-    child.stdin?.end(input);
-    return new Promise((resolve, reject) => {
-      let stdout = "";
-      let stderr = "";
-      const timer = setTimeout(() => child.kill("SIGKILL"), COMMAND_LIMIT_MS);
-      child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-        if (stdout.length < OUTPUT_LIMIT_BYTES) stdout += text;
-      });
-      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-        if (stderr.length < OUTPUT_LIMIT_BYTES) stderr += text;
-      });
-      child.on("error", reject);
-      child.on("close", (code, signal) => {
-        clearTimeout(timer);
-        this.#commands.delete(child);
-        if (code !== null) resolve({ exitCode: code, stdout, stderr });
-        else
-          reject(new DemoFailure(`deaddrop ${args.join(" ")}: ended by ${signal ?? "a signal"}`));
-      });
+    this.#refuseEnded();
+    const running = runProgram(process.execPath, [programPath(), ...args, ...who], {
+      ...{ cwd: this.root, env: this.#env, signal: this.#ended.signal },
+      ...{ timeout: COMMAND_LIMIT_MS, killSignal: "SIGKILL", maxBuffer: OUTPUT_LIMIT_BYTES },
     });
+    running.child.stdin?.end(input);
+    try {
+      return { exitCode: 0, ...(await running) };
+    } catch (error) {
+      const { code, signal, stdout, stderr } = error as CommandFailure;
+      if (typeof code === "number") return { exitCode: code, stdout, stderr };
+      throw new DemoFailure(`deaddrop ${args.join(" ")}: ended by ${signal ?? code ?? "a signal"}`);
+    }
   }
 
   /** Starts a real daemon; its log goes to a file of the stage. */
   startDaemon(handle: string): void {
-    const child = this.#spawn(["daemon", "--wire", this.wireDir, "--as", handle]);
-    child.stdin?.end();
+    this.#refuseEnded();
+    const args = [programPath(), "daemon", "--wire", this.wireDir, "--as", handle];
+    const child = spawn(process.execPath, args, {
+      ...{ cwd: this.root, env: this.#env, stdio: ["ignore", "pipe", "pipe"] },
+    });
     writeFileSync(this.daemonLog(handle), "", { mode: PRIVATE_FILE });
     const log = createWriteStream(this.daemonLog(handle), { flags: "a" });
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
     const exited = new Promise<number | string>((resolve) => {
       child.on("error", (error) => resolve(error.message));
       child.on("close", (code, signal) => {
@@ -132,12 +133,7 @@ export class Stage {
     mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
   }
 
-  #spawn(args: readonly string[]): ChildProcess {
-    if (this.#closed) throw new DemoFailure("the demo has ended");
-    return spawn(process.execPath, [programPath(), ...args], {
-      cwd: this.root,
-      env: this.#env,
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+  #refuseEnded(): void {
+    if (this.#ended.signal.aborted) throw new DemoFailure("the demo has ended");
   }
 }

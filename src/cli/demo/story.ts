@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { AuditReport } from "../../agent/answers/audit.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import type { DecisionsView, IncidentView, SentView, StatusView } from "../../api/views.ts";
+import type { UnsignedDecision } from "../../protocol/asks/record.ts";
 import { shortId } from "../../framing/short-id.ts";
-import { proveDecision } from "./proof.ts";
 import { DemoFailure, type Stage } from "./stage.ts";
 import {
   ask,
@@ -15,6 +15,7 @@ import {
   must,
   note,
   SCRIBE,
+  succeed,
   until,
   type Say,
   type Telling,
@@ -42,13 +43,9 @@ export async function playStory(stage: Stage, say: Say): Promise<void> {
 
 async function makeWire(told: Telling): Promise<void> {
   heading(told, "A wire: one folder, two agents, each with a key that the other has pinned");
-  const { wireDir } = told.stage;
   layTiersReady(told.stage);
-  await must(told, undefined, ["init", "--wire", wireDir, ...pairFlags(), "--local-pair"]);
-}
-
-function pairFlags(): string[] {
-  return ["--me", FORGE, "--peer", SCRIBE];
+  const pair = ["--me", FORGE, "--peer", SCRIBE, "--local-pair"];
+  await must(told, undefined, ["init", "--wire", told.stage.wireDir, ...pair]);
 }
 
 function layTiersReady(stage: Stage): void {
@@ -149,6 +146,54 @@ async function decideSomething(told: Telling): Promise<void> {
     note(told, `${handle}: in force: “${decision.decision}” (${decision.decision_id})`);
     if (handle === SCRIBE) await proveDecision(told, decision);
   }
+}
+
+/** The lines that prove it, found in the logs and verified by the published command. */
+async function proveDecision(
+  told: Telling,
+  decision: Pick<UnsignedDecision, "proposal" | "acks" | "close">,
+): Promise<void> {
+  const trustFile = await writeKeys(told);
+  const parts = [
+    { what: "proposal", id: decision.proposal[2], by: FORGE },
+    ...decision.acks.map(([, , id]) => ({ what: "ack", id, by: SCRIBE })),
+    { what: "close", id: decision.close[2], by: FORGE },
+  ];
+  const lines = parts.map(({ what, id }) => lineOf(told.stage, what, id));
+  const args = ["verify", "--trust", trustFile];
+  const { stdout } = succeed(await told.stage.run(undefined, args, `${lines.join("\n")}\n`), args);
+  const verdicts = stdout.trim().split("\n");
+  for (const [at, { what, id, by }] of parts.entries()) {
+    const verdict = JSON.parse(verdicts[at] ?? "{}") as { ok?: boolean; from?: string };
+    if (verdict.ok !== true || verdict.from !== by) {
+      throw new DemoFailure(`the ${what} ${id} of ${by} does not verify`);
+    }
+    note(told, `proof: ${what} ${shortId(id)}, signature of ${by} verified`);
+  }
+}
+
+/** By its own id: lines name the ids of others. */
+function lineOf({ wireDir }: Stage, what: string, id: string): string {
+  for (const log of [`${FORGE}_to_${SCRIBE}`, `${SCRIBE}_to_${FORGE}`]) {
+    const lines = readFileSync(join(wireDir, `${log}.jsonl`), "utf8")
+      .trim()
+      .split("\n");
+    const line = lines.find((each) => (JSON.parse(each) as { event_id?: string }).event_id === id);
+    if (line !== undefined) return line;
+  }
+  throw new DemoFailure(`the ${what} ${id} is in no log`);
+}
+
+/** Both public keys in one trust file, as an auditor would be handed them. */
+async function writeKeys(told: Telling): Promise<string> {
+  type Row = { handle: string; keys: object[] };
+  const rows = await ask<Row[]>(told, FORGE, "trust", "list");
+  const agents = Object.fromEntries(
+    rows.map(({ handle, keys }) => [handle, { tier: "ATTESTED", public_keys: keys }]),
+  );
+  const path = join(told.stage.root, "keys.json");
+  writeFileSync(path, JSON.stringify({ schema_version: "v3.1", version: 1, agents }, null, 2));
+  return path;
 }
 
 async function raiseIncident(told: Telling): Promise<void> {
