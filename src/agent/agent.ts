@@ -1,7 +1,6 @@
 import type { ArchiveAnswer } from "../api/archive.ts";
 import type { ReclaimAnswer, RequestKey, SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { OperatedAgent } from "../api/service.ts";
 import type { HoldsView, ViewArgs, ViewName, Views } from "../api/views.ts";
 import { archiveYear } from "../carriers/archive-year.ts";
 import type { Carriers } from "../carriers/open-carriers.ts";
@@ -42,7 +41,7 @@ interface Stuck extends DiskTrouble {
  * takes lines in, decides what follows, signs, publishes, and writes the files that repeat the store. After a crash
  * the next process opens the store and goes on. Spec 4.1.
  */
-export class Agent implements OperatedAgent {
+export class Agent {
   readonly #world: World;
   readonly #request: PlaceRequest;
   #config: AgentConfig;
@@ -159,12 +158,14 @@ export class Agent implements OperatedAgent {
     return this.#using(({ core }) => ({ read: core.markRead(ids) }));
   }
 
+  /** `notWoken` is the daemon's own to say. */
   setStatus(change: StateChange): Promise<void> {
     return this.#using(({ core }) => {
       core.heart.setState(change);
     });
   }
 
+  /** A notice of the operator's own program, once for each kind and `about`. Spec 3.12. */
   notify(matter: OwnMatter): Promise<{ told: boolean }> {
     return this.#using(({ notices }) => ({ told: notices.notify(matter) }));
   }
@@ -175,6 +176,7 @@ export class Agent implements OperatedAgent {
     return answers.map((answer) => ({ ...answer, ...this.#unpublished() }));
   }
 
+  /** A call that repeats a key is answered as the first one was, and sends nothing. Spec 8.1. */
   async sendOnce(drafts: readonly Draft[], key: RequestKey): Promise<SendAnswer> {
     const answer = await this.#sending((session) => sendOnce(session, drafts, key));
     return { ...answer, ...this.#unpublished() };
@@ -184,36 +186,47 @@ export class Agent implements OperatedAgent {
     return this.#publishError === undefined ? {} : { unpublished: this.#publishError };
   }
 
+  /** What was sent under a key; null: nothing. */
   answered(key: RequestKey): Promise<SendAnswer | null> {
     return this.#reading(({ session }) => answered(session, key));
   }
 
+  /** Proposes a change of members. Spec 3.11. */
   changeMembers(change: MemberChange): Promise<SendAnswer> {
     return this.#sending((session) => proposeMembers(session, change));
   }
 
+  /** Our agent leaves the wire; its open changes of members end first. Spec 3.11. */
   leave(): Promise<SendAnswer> {
     return this.#sending(leaveWire);
   }
 
+  /** A parked agent goes on; false when it is not parked. Spec 3.8. */
   wake(): Promise<{ woken: boolean }> {
     return this.#using(({ core }) => ({ woken: core.wake() }));
   }
 
+  /** The operator releases a held peer; of a fork the branch of `follow` is followed. Returns what was held. Spec 1.6. */
   resetPeer(peer: string, follow?: LinePlace): Promise<HoldsView> {
     return this.#using(({ decisions }) => decisions.resetPeer(peer, follow));
   }
 
+  /** A key of a peer is stopped at once; what it has signed behind `last` is struck. Spec 2.5. */
   revokeKey(keyId: string, last?: LinePlace): Promise<void> {
     return this.#using(({ decisions }) => {
       decisions.revokeKey(keyId, last);
     });
   }
 
+  /**
+   * The operator has stopped the other copy of our key, and we write again. `from`: absolute paths of files that hold
+   * lines of ours. Spec 1.6.
+   */
   reclaim(from?: readonly string[]): Promise<ReclaimAnswer> {
     return this.#using(({ decisions }) => decisions.reclaim(from));
   }
 
+  /** Moves our logs and the shared files up to that year, by default the last full one, into the archive. Spec 1.10. */
   archive(year?: number): Promise<ArchiveAnswer> {
     const now = new Date(this.#world.clock.wallMs()).getUTCFullYear();
     const closed = year ?? now - 1;
@@ -232,11 +245,13 @@ export class Agent implements OperatedAgent {
     });
   }
 
+  /** Takes in what is new in the carriers of peers now; true when more waits. */
   look(): Promise<boolean> {
     // A command takes everything in before anything else.
     return this.#lock === undefined ? this.#using(() => false) : this.tick();
   }
 
+  /** Reads configuration, pins and tiers again after the operator has changed them. */
   async reload(): Promise<void> {
     this.#config = loadPlace(this.#world.disk, this.#world.places, this.#request);
     if (this.#session === undefined) return;
