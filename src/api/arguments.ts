@@ -12,6 +12,7 @@ export function badRequest(problem: string): DeaddropError {
  */
 export type Parser<T> = (value: unknown, name?: string) => T;
 
+/** Of a field that may be left out. */
 export interface OptionalParser<T> extends Parser<T> {
   readonly isOptional: true;
 }

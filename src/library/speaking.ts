@@ -3,7 +3,7 @@ import { prepareAnswer, type Reasons } from "../sending/answer.ts";
 import { prepareClaim, prepareRelease, type Claim } from "../sending/claim.ts";
 import { prepareIncident, type Incident } from "../sending/incident.ts";
 import { prepareMessage, type Message } from "../sending/message.ts";
-import type { Extras } from "../sending/prepared.ts";
+import type { Extras, Prepared } from "../sending/prepared.ts";
 import { prepareCounter, prepareProposal, type Proposal } from "../sending/proposal.ts";
 import { prepareReply, type Reply } from "../sending/reply.ts";
 import { prepareRequest, prepareResponse, type Request } from "../sending/request.ts";
@@ -50,59 +50,55 @@ export interface Speaker {
 
 export function speakerOf(client: Client): Speaker {
   const now = (): number => Date.now();
-  const once = <A extends Once>(name: SayingCall["name"], args: A, id?: string): SayingCall => {
-    const { key, ...rest } = args;
-    return { name, args: id === undefined ? rest : { ...rest, id }, key };
+  /** `id`: the message that a call is about, where it is about one. */
+  const say = (
+    name: SayingCall["name"],
+    { key, ...args }: Once,
+    prepare: () => Promise<Prepared>,
+    id?: string,
+  ): Promise<Said> =>
+    sayOnce(client, { name, args: id === undefined ? args : { ...args, id }, key }, prepare);
+  const answer = (name: SayingCall["name"], verdict: "ack" | "accept" | "reject") => {
+    return (id: string, about: Reasons & Once = {}): Promise<Said> =>
+      say(name, about, () => prepareAnswer(client, id, verdict, about), id);
   };
   return {
     tell: (about) => {
-      const { type = "feedback" } = about;
-      const words = { ...about, type, ...spoken(about) };
-      return sayOnce(client, once("tell", about), () => prepareMessage(client, words));
+      const words = { ...about, type: about.type ?? "feedback", ...spoken(about) };
+      return say("tell", about, () => prepareMessage(client, words));
     },
     reply: (id, about) => {
-      const { type = "feedback" } = about;
-      const words = { ...about, type, ...spoken(about) };
-      return sayOnce(client, once("reply", about, id), () => prepareReply(client, id, words));
+      const words = { ...about, type: about.type ?? "feedback", ...spoken(about) };
+      return say("reply", about, () => prepareReply(client, id, words), id);
     },
-    acknowledge: (id, about = {}) =>
-      sayOnce(client, once("acknowledge", about, id), () =>
-        prepareAnswer(client, id, "ack", about),
-      ),
-    accept: (id, about = {}) =>
-      sayOnce(client, once("accept", about, id), () => prepareAnswer(client, id, "accept", about)),
-    reject: (id, about) =>
-      sayOnce(client, once("reject", about, id), () => prepareAnswer(client, id, "reject", about)),
+    acknowledge: answer("acknowledge", "ack"),
+    accept: answer("accept", "accept"),
+    reject: answer("reject", "reject"),
     propose: (about) => {
       const { body: reasons, extras } = spoken(about);
       const words = { ...about, reasons, extras };
-      return sayOnce(client, once("propose", about), () => prepareProposal(client, words, now()));
+      return say("propose", about, () => prepareProposal(client, words, now()));
     },
     counter: (id, about) => {
       const { body: reasons, extras } = spoken(about);
       const words = { ...about, reasons, extras };
-      return sayOnce(client, once("counter", about, id), () =>
-        prepareCounter(client, id, words, now()),
-      );
+      return say("counter", about, () => prepareCounter(client, id, words, now()), id);
     },
     request: (about) => {
       const words = { ...about, ...spoken(about) };
-      return sayOnce(client, once("request", about), () => prepareRequest(client, words, now()));
+      return say("request", about, () => prepareRequest(client, words, now()));
     },
     respond: (request, about) =>
-      sayOnce(client, once("respond", about, request), () =>
-        prepareResponse(client, request, about.approve, about),
-      ),
-    claim: (about) => sayOnce(client, once("claim", about), () => prepareClaim(client, about)),
-    release: (id, about = {}) =>
-      sayOnce(client, once("release", about, id ?? ""), () => prepareRelease(client, id)),
+      say("respond", about, () => prepareResponse(client, request, about.approve, about), request),
+    claim: (about) => say("claim", about, () => prepareClaim(client, about)),
+    release: (id, about = {}) => say("release", about, () => prepareRelease(client, id), id ?? ""),
     raiseIncident: (about) => {
       const words = { ...about, ...spoken(about) };
-      return sayOnce(client, once("incident", about), () => prepareIncident(client, words));
+      return say("incident", about, () => prepareIncident(client, words));
     },
     ship: (about) => {
       const words = { ...about, ...spoken(about) };
-      return sayOnce(client, once("ship", about), () => prepareShip(client, words, process.cwd()));
+      return say("ship", about, () => prepareShip(client, words, process.cwd()));
     },
   };
 }
