@@ -1,5 +1,4 @@
-import type { ArchiveAnswer } from "../api/archive.ts";
-import type { ReclaimAnswer, RequestKey, SendAnswer } from "../api/client.ts";
+import type { ArchiveAnswer, ReclaimAnswer, RequestKey, SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { HoldsView, ViewArgs, ViewName, Views } from "../api/views.ts";
 import { archiveYear } from "../carriers/archive-year.ts";

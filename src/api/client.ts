@@ -1,5 +1,6 @@
 import type { ReclaimAnswer } from "../agent/lines/operator-decisions.ts";
 import type { SentLine } from "../agent/answers/sent.ts";
+import type { ArchivedFile } from "../carriers/archive-year.ts";
 import type { SendKey } from "../store/sends.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Ask } from "./operations.ts";
@@ -27,7 +28,7 @@ export interface Client extends AgentReach {
   view<N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]>;
 }
 
-export type { ReclaimAnswer, SentLine };
+export type { ArchivedFile, ReclaimAnswer, SentLine };
 /** A name that its caller gives a send, and what it sends. Spec 8.1. */
 export type RequestKey = SendKey;
 
@@ -37,6 +38,12 @@ export interface ClientPlace {
   handle: string;
   env?: NodeJS.ProcessEnv;
   peers?: readonly string[];
+}
+
+/** What became of each file when a year was archived. Spec 1.10. */
+export interface ArchiveAnswer {
+  readonly year: number;
+  readonly files: readonly ArchivedFile[];
 }
 
 /** It is durable here and goes out by itself. Spec 4.7. */

@@ -1,5 +1,5 @@
 import { knownMembership } from "../../agent/config/known-handles.ts";
-import type { ArchiveAnswer, ArchivedFile } from "../../api/archive.ts";
+import type { ArchiveAnswer, ArchivedFile } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { compressArchive, type CompressedFile } from "../../carriers/archive-year.ts";
 import { makeWireLayout } from "../../carriers/folder.ts";

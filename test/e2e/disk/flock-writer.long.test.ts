@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
-import type { ArchiveAnswer } from "../../../src/api/archive.ts";
+import type { ArchiveAnswer } from "../../../src/api/client.ts";
 import { start, until } from "../../support/processes/real-processes.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
