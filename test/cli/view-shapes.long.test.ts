@@ -70,7 +70,7 @@ const TYPES = {
   status: view("status"),
   team: view("team"),
   thread: view("thread"),
-  "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
+  "trust list": 'NonNullable<ReturnType<typeof import("./src/cli/trust/list.ts").trustRow>>[]',
   audit: 'import("./src/agent/answers/audit.ts").AuditReport',
   wait: view("news"),
   wake: "{ woken: boolean }",
