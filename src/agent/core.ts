@@ -119,8 +119,10 @@ export class Core {
   readonly heart: Heart;
   /** Our chain, as transports publish it. */
   readonly ours: OwnLinesPort;
-  /** Number of rereads of our own carriers by `reclaim`. */
-  #ownReadAgain = 0;
+  /** How often lines of ours were taken in from carriers. */
+  #adopted = 0;
+  /** Owners of carriers that cannot be read, as far as that was logged. */
+  readonly #unreadable = new Set<string>();
   /** How soon others need what is not published yet. */
   #urgency: Urgency = "soon";
   /** A deadline has passed since the carriers that it concerns were fetched. */
@@ -139,7 +141,7 @@ export class Core {
     this.heart = new Heart(this);
     this.ours = {
       handle: place.self,
-      chain: () => ({ ...this.#own.chain(), readAgain: this.#ownReadAgain }),
+      chain: () => ({ ...this.#own.chain(), adopted: this.#adopted }),
       beforeAppend: (last) => {
         this.#raiseMark(last.seq);
       },
@@ -231,9 +233,8 @@ export class Core {
     const { clock } = this.world;
     const wallMs = Math.floor(clock.wallMs());
     if (this.store.setBack(wallMs)) this.heart.setBack(wallMs);
-    const stopped = this.#pass?.stops;
     this.#pass = await this.#reading.pass(this.#transports, this.#readingNow);
-    this.#logUnreadable(this.#pass.stops, stopped);
+    this.#logUnreadable(this.#pass);
     this.heart.look();
     this.#needsFetch = false;
     for (let decided = 0; decided < MOST_DECIDED && this.#decide(); decided += 1);
@@ -244,12 +245,16 @@ export class Core {
     return this.#pass.hasMore;
   }
 
-  /** A carrier that cannot be read is logged when that begins; `status` tells it as long as it lasts. */
-  #logUnreadable(stops: Pass["stops"], before: Pass["stops"] | undefined): void {
+  /** A carrier that cannot be read is logged once; `status` tells it as long as it lasts. */
+  #logUnreadable({ stops, hasMore }: Pass): void {
+    // A pass that was cut short has not looked at every carrier.
+    if (!hasMore)
+      for (const peer of this.#unreadable) if (!stops.has(peer)) this.#unreadable.delete(peer);
     for (const [peer, { because, detail }] of stops) {
-      const isUnreadable = because === "obstructed" || because === "storage";
-      if (isUnreadable && before?.get(peer)?.detail !== detail)
-        this.world.log?.warn({ peer }, `${peer} cannot be read: ${detail}`);
+      if (because !== "obstructed" && because !== "storage") continue;
+      if (this.#unreadable.has(peer)) continue;
+      this.#unreadable.add(peer);
+      this.world.log?.warn({ peer }, `${peer} cannot be read: ${detail}`);
     }
   }
 
@@ -263,7 +268,9 @@ export class Core {
         this.#own.noteForeign(into, taken.foreign);
         this.#fold(into, taken.lines);
         this.#foldLater(into, taken);
-        this.#close(into, new Set(taken.lines.flatMap((n) => this.store.line(n)?.thread ?? [])));
+        const lines = taken.lines.flatMap((n) => this.store.line(n) ?? []);
+        if (lines.some(({ author }) => author === this.place.self)) this.#adopted += 1;
+        this.#close(into, new Set(lines.map(({ thread }) => thread)));
       },
       nextTurn: () => clock.nextTurn(),
     };
@@ -279,7 +286,6 @@ export class Core {
     const { self } = this.place;
     const before = this.#mark;
     this.#mark = EVERYTHING;
-    this.#ownReadAgain += 1;
     try {
       await this.#reading.takeLines(self, lines, this.#readingNow);
       this.#reading.dropCursors(this.#transports, self);

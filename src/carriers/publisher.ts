@@ -20,8 +20,8 @@ export interface OwnLine {
 export interface OwnChain {
   /** Number of the last line that is committed. */
   readonly last: number;
-  /** Incremented by each reread of our carriers, whose lines are published already. Absent: never reread. */
-  readonly readAgain?: number;
+  /** Changes whenever lines of the chain were taken in from carriers, where they are already. Absent: never. */
+  readonly adopted?: number;
   /** Lines behind a number, in order. */
   after(seq: number, limit: number): readonly OwnLine[];
   /** Lines of the last minutes that are in no chain of ours, behind a number of their own. Absent: none. */
@@ -50,7 +50,7 @@ export interface Published {
   readonly through: number;
   /** The last of the lines that are in no chain of ours. */
   readonly extras: number;
-  readonly readAgain?: number;
+  readonly adopted?: number;
   /** What each file looked like. */
   readonly files: Readonly<Record<string, string>>;
 }
@@ -77,7 +77,7 @@ export function publish(
   // A file that disappeared took its lines with it.
   const isKnown =
     known !== undefined &&
-    known.readAgain === chain.readAgain &&
+    known.adopted === chain.adopted &&
     files.length === Object.keys(known.files).length &&
     files.every((path) => lookOf(disk, path) === known.files[path]);
   const held = isKnown ? undefined : linesHeld(disk, files, chain);
@@ -103,10 +103,10 @@ export function publish(
     );
   const looks = files.map((path) => [path, lookOf(disk, path)] as const);
   const last = extras.at(-1)?.e ?? known?.extras ?? 0;
-  const { readAgain } = chain;
+  const { adopted } = chain;
   return {
     ...{ through, extras: last, files: Object.fromEntries(looks) },
-    ...(readAgain === undefined ? {} : { readAgain }),
+    ...(adopted === undefined ? {} : { adopted }),
   };
 }
 

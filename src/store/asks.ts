@@ -115,10 +115,11 @@ export class AskRows extends Rows {
    */
   addReady(closer: string, whole: ChainPlace, nowMs: number): void {
     const party = whole.author;
+    // The first condition on the state is the one of the partial index.
     const sql =
       `select ask, parties, asks.party, ${PLACE} from asks join asked using (n) ` +
-      "join lines using (n) join agents using (a) where closer = ? and state = 'open' and seq is not null " +
-      "and not exists (select 1 from reading where reading.ask = asks.ask and reading.party = ?)";
+      "join lines using (n) join agents using (a) where closer = ? and state in ('open', 'waits') and state = 'open' " +
+      "and seq is not null and not exists (select 1 from reading where reading.ask = asks.ask and reading.party = ?)";
     type Row = ChainPlace & { ask: number; party: string; parties: string | null };
     for (const row of this.database.all<Row>(sql, closer, party)) {
       const parties = row.party === "" ? parseParties(row.parties) : [row.party];

@@ -141,6 +141,8 @@ test("a lost store is rebuilt from the carriers, and nothing is signed before ou
   expect(core.send([{ to: ["scribe"], type: "ship", subject: "early", body: "" }]).is).toBe(
     "not ready",
   );
+  // Published before our carrier is read: the store has no line of ours yet.
+  core.publish();
   await wire.settle();
   expect(core.readiness).toEqual({ is: "ready" });
   const next = wire.agent("forge").say("three");
@@ -149,6 +151,9 @@ test("a lost store is rebuilt from the carriers, and nothing is signed before ou
   expect(wire.agent("forge").mail).toEqual(["two"]);
   expect(wire.agent("scribe").mail).toEqual(["one", "three"]);
   expect(wire.agent("scribe").core.store.chains.whole("forge").fork).toBeNull();
+  const published = readFileSync(join(wire.dir, "forge_to_scribe.jsonl"), "utf8").split("\n");
+  const chained = published.filter((line) => line.includes('"seq":'));
+  expect(chained).toEqual([...new Set(chained)]);
 });
 
 test("a line of our key above our mark stops all signing, also after a restart", async () => {

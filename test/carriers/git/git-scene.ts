@@ -85,6 +85,8 @@ export class GitAgent {
   readonly transport: GitTransport;
   readonly chain: OwnLine[] = [];
   readonly beats: ExtraLine[] = [];
+  /** How often lines of its chain were taken in from carriers. */
+  adopted = 0;
   /** Lines that were read, as text. */
   readonly held = new Set<string>();
   marked = 0;
@@ -120,6 +122,7 @@ export class GitAgent {
         handle,
         chain: () => ({
           last: this.chain.length,
+          adopted: this.adopted,
           after: (seq, limit) => this.chain.slice(seq, seq + limit),
           extras: (after) => this.beats.filter(({ e }) => e > after),
         }),

@@ -76,6 +76,23 @@ describe("lines", () => {
     expect([...scribe.held]).toEqual([beat]);
   });
 
+  test("are pushed once, also when the chain is taken in from there after a push", async () => {
+    forge.say("f1", "f2", "f3");
+    await turns(forge);
+    const before = scene.inRemote(FORGE);
+    const again = scene.agent("forge", "another machine");
+    again.beat();
+    await turns(again);
+    again.chain.push(...forge.chain);
+    again.adopted += 1;
+    await turns(again);
+    const lines = scene
+      .inRemote(FORGE)
+      .split("\n")
+      .filter((line) => line.includes('"seq"'));
+    expect(lines).toEqual(before.trimEnd().split("\n"));
+  });
+
   test("of three that push at once are all there in the end", async () => {
     const agents = [forge, scribe, scene.agent("ann")];
     await turns(forge);
