@@ -110,11 +110,15 @@ function lose(): void {
   }
 }
 
-async function expectRefused(outcome: Promise<Outcome>, message: string | RegExp): Promise<void> {
+async function expectRefused(
+  outcome: Promise<Outcome>,
+  message: string | RegExp,
+  exitCode = 1,
+): Promise<void> {
   const before = machine.picture();
   const { code, stdout, stderr } = await outcome;
   expect(stderr).toMatch(message);
-  expect([code, stdout]).toEqual([1, ""]);
+  expect([code, stdout]).toEqual([exitCode, ""]);
   expect(machine.picture()).toEqual(before);
 }
 
@@ -263,7 +267,7 @@ describe("restore", () => {
     await quickBackUp();
     await expectRefused(
       run(["restore", file, "--as", "scribe"]),
-      "a backup of forge, not of scribe",
+      /a backup of forge, not of scribe\n.*restore it with --as forge, or give the backup of scribe/,
     );
     await quickBackUp((backup) => ({ ...backup, wireId: "other", wireKey: "other" }));
     await expectRefused(run(["restore", file]), "is another wire than that of the backup");
@@ -274,6 +278,13 @@ describe("restore", () => {
       ),
     }));
     await expectRefused(run(["restore", file]), "the backup: trust.json: this is no private store");
+  });
+
+  it("says how to go on where the wire's folder is missing", async () => {
+    await quickBackUp();
+    rmSync(machine.wireDir, { recursive: true });
+    const command = `then deaddrop restore ${file} --wire FOLDER --as forge`;
+    await expectRefused(restore(), command, 2);
   });
 
   it("does not go back in time unless it is told, and then forgets nothing", async () => {

@@ -192,7 +192,7 @@ function noWire(file: string, backup: Backup, missing: string): DeaddropError {
   const { remote, handle, wireDir } = backup;
   const hint =
     remote === undefined
-      ? `the backup holds no logs: copy the wire's folder here (it was ${wireDir}), then deaddrop restoreBackup ${file} --wire FOLDER --as ${handle}`
+      ? `the backup holds no logs: copy the wire's folder here (it was ${wireDir}), then deaddrop restore ${file} --wire FOLDER --as ${handle}`
       : ["on a new machine:", ...newMachine(file, backup, remote)].join("\n  ");
   return new DeaddropError("config", missing, { hint: sanitiseLines(hint).join("\n") });
 }
@@ -227,7 +227,7 @@ async function openBackup(
 function requireHandle({ handle }: Backup, named: string | undefined): void {
   if (named === undefined || named === "" || named === handle) return;
   throw new DeaddropError("refused", `this is a backup of ${handle}, not of ${named}`, {
-    hint: `restoreBackup it with --as ${handle}, or give the backup of ${named}`,
+    hint: `restore it with --as ${handle}, or give the backup of ${named}`,
   });
 }
 

@@ -204,7 +204,7 @@ export function policySection(report: SetupReport): Section {
       ? "The policy that you hold on to, whatever the folder says later (deaddrop config accept)"
       : "The policy that you hold on to, WEAKER than the defaults, as deaddrop doctor shows it";
   const defaults = new Set(defaultPolicy(report));
-  // The first line of all names the id, and a dry makeWire has none.
+  // The first line of all names the id, and a dry run has none.
   const others = policy.filter((line) => !defaults.has(line) && !line.startsWith("wire_id: "));
   const shown = others.length === 0 ? ["all settings are the defaults"] : others;
   return [title, ...shown, ...weaker.map((line) => `WEAKER: ${line}`)];
