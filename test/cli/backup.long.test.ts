@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ import { collectBackup } from "../../src/setup/backup/backup.ts";
 import { unseal } from "../../src/setup/backup/sealed-file.ts";
 import { agentPathsOn } from "../../src/setup/host.ts";
 import {
+  MAX_FILE_BYTES,
   parseBackup,
   serialiseBackup,
   type Backup,
@@ -359,6 +361,22 @@ describe("restore", () => {
       /^spare\.key\.\w{8}\.old$/.test(name),
     );
     expect(kept).toHaveLength(1);
+  });
+
+  it("reads no file here that is neither in the backup nor a key", async () => {
+    await quickBackUp();
+    writeFileSync(join(paths.configDir, "stray"), "");
+    truncateSync(join(paths.configDir, "stray"), MAX_FILE_BYTES + 1);
+    expect((await restore()).code).toBe(0);
+  });
+
+  it("names a key file here that cannot be read, and goes on once that is accepted", async () => {
+    await quickBackUp();
+    const damaged = join(paths.configDir, "spare.key");
+    writeFileSync(damaged, "", { mode: 0o600 });
+    truncateSync(damaged, MAX_FILE_BYTES + 1);
+    await expectRefused(restore(), `${damaged} here cannot be read`);
+    expect((await restore("--accept-older", ...BY_FLAGS)).code).toBe(0);
   });
 
   it("does not sign on after lines that a key has signed which the backup does not have", async () => {

@@ -82,20 +82,20 @@ function steadyFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
 }
 
 function looksOf(disk: Disk, paths: AgentPaths): string {
-  return backupPaths(disk, paths)
+  return listBackupFiles(disk, paths)
     .map(({ path }) => `${path} ${lookOf(disk, path)}`)
     .join("\n");
 }
 
-/** The files of an agent, but for its store, that a backup holds. */
-export function readBackupFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
-  return backupPaths(disk, paths).flatMap(({ place, name, path }) => {
+function readBackupFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
+  return listBackupFiles(disk, paths).flatMap(({ place, name, path }) => {
     const bytes = readWhole(disk, path, MAX_FILE_BYTES);
     return bytes === undefined ? [] : [{ place, name, bytes }];
   });
 }
 
-function backupPaths(disk: Disk, paths: AgentPaths) {
+/** The files of an agent, but for its store, that a backup holds. */
+export function listBackupFiles(disk: Disk, paths: AgentPaths) {
   const folders = [
     ["identity", paths.identity.folder],
     ["config", paths.configDir],

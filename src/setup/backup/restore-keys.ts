@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { configOf } from "../../agent/config/agent-config.ts";
 import type { Backup } from "../../storage/private/backup-file.ts";
-import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
 import { readAllLines } from "../../carriers/reader.ts";
 import { readLine } from "../../protocol/admit/read-line.ts";
 import { quote } from "../../wire/quote.ts";
 import { keyId, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signature.ts";
 import { listFirstMembers } from "../wire/newcomer.ts";
-import { readBackupFiles } from "./backup.ts";
+import { listBackupFiles } from "./backup.ts";
 import { fileIn } from "./backup-contents.ts";
 
 /** One change of a restore: a file gets these bytes, or is removed. It is the old or the new one at every instant. */
@@ -33,6 +33,8 @@ export interface KeyPlan {
 }
 
 const MOST_NAMED = 8;
+/** Far above any key. */
+const MAX_KEY_FILE_BYTES = 64 * 1024;
 
 /** Whether a name is that of a private key, in use or not. */
 export function isKeyName(name: string): boolean {
@@ -111,7 +113,10 @@ export function laterKeys(disk: Disk, paths: AgentPaths, backup: Backup): readon
     readWhole(disk, paths.pinnedConfig) ??
     readWhole(disk, wirePaths(wireDir).config);
   const { wireId = "", roster } = configOf("config.json", config);
-  const seeds = [...backup.files, ...readBackupFiles(disk, paths)].flatMap(seedIn);
+  const here = readKeys(disk, paths);
+  const seeds = [...backup.files.filter(({ name }) => isKeyName(name)), ...here.keys]
+    .map(({ bytes }) => bytes)
+    .filter(({ length }) => length === PUBLIC_KEY_BYTES);
   const known = new Set(seeds.map((seed) => keyId(handle, publicKeyOf(seed))));
   const later = new Set<string>();
   for (const { name, owner } of listFirstMembers(disk, { wireDir, handle, roster }).carriers) {
@@ -123,11 +128,30 @@ export function laterKeys(disk: Disk, paths: AgentPaths, backup: Backup): readon
       if (later.size > MOST_NAMED) break;
     }
   }
-  return [...later].map(
-    (id) => `lines of ${handle} are signed with ${quote(id)}, a key not in the backup`,
-  );
+  return [
+    ...here.unreadable.map((path) => `${path} here cannot be read, so its key is not known`),
+    ...[...later].map(
+      (id) => `lines of ${handle} are signed with ${quote(id)}, a key not in the backup`,
+    ),
+  ];
 }
 
-function seedIn({ name, bytes }: Backup["files"][number]): Uint8Array[] {
-  return isKeyName(name) && bytes.length === PUBLIC_KEY_BYTES ? [bytes] : [];
+/** The files of keys on this machine, former ones too. One that cannot be read is named, and stops nothing. */
+function readKeys(
+  disk: Disk,
+  paths: AgentPaths,
+): { readonly keys: readonly { readonly bytes: Uint8Array }[]; readonly unreadable: string[] } {
+  const unreadable: string[] = [];
+  const keys = listBackupFiles(disk, paths).flatMap(({ name, path }) => {
+    if (!isKeyName(name)) return [];
+    try {
+      const bytes = readWhole(disk, path, MAX_KEY_FILE_BYTES);
+      return bytes === undefined ? [] : [{ bytes }];
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      unreadable.push(path);
+      return [];
+    }
+  });
+  return { keys, unreadable };
 }
