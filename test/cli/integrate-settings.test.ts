@@ -227,10 +227,18 @@ describe("settings that somebody else writes, too", () => {
     settings.hooks[event]?.push({ hooks: [mine] });
     writeFileSync(path, JSON.stringify(settings, null, 2));
     expect((await joins({}, tool, "forge")).files).toEqual([]);
-    // Another version of ours is replaced in its place.
-    writeFileSync(path, textOf(path).replaceAll("|| true", "|| exit 0"));
+    // Another version of ours is replaced in its place, and no hook of the person moves.
+    const now = textOf(path);
+    writeFileSync(path, now.replaceAll("|| true", "|| exit 0"));
     await joins({}, tool, "forge");
-    expect(textOf(path)).not.toContain("|| exit 0");
+    expect(parseJson(textOf(path))).toEqual(parseJson(now));
+    // One that is missing gets a group behind those of the person.
+    settings.hooks[event] = [{ hooks: [mine] }, { hooks: [mine] }];
+    writeFileSync(path, JSON.stringify(settings, null, 2));
+    await joins({}, tool, "forge");
+    const { hooks } = parseJson(textOf(path)) as typeof settings;
+    expect(hooks[event]?.slice(0, 2)).toEqual(settings.hooks[event]);
+    expect(hooks[event]).toHaveLength(3);
     const kept = () => groupsIn(path).filter(({ hooks }) => hooks[0]?.command === mine.command);
     expect(kept()).toHaveLength(2);
     await integrate({}, tool, "--remove", "--as", "forge");

@@ -131,8 +131,8 @@ function without(text: string, at: JSONPath): string {
 }
 
 /**
- * A group that is ours alone keeps its place, since Codex keeps what was reviewed by places. What is of an older
- * version among hooks of the person gets a group of its own in front of them.
+ * Hooks of an older version are replaced in place, and further ones get a group at the end: no hook of the person
+ * moves, since Codex keeps what was reviewed by places.
  */
 function withHooks(
   text: string,
@@ -148,23 +148,15 @@ function withHooks(
   if (found.some(({ hook }) => isOfAnother(hook, of.owner))) {
     throw boundElsewhere(of.path, [of.owner.tool]);
   }
-  const isThere = isDeepStrictEqual(
-    found.map(({ hook }) => hook),
-    hooks,
-  );
-  if (isThere) return text;
-  const at = [...path, found[0]?.group ?? there?.length ?? 0];
-  const inFirst = found.filter(({ group: each }) => each === found[0]?.group);
-  const isOurs = inFirst.length > 0 && inFirst.length === sizeOf(valueAt(text, [...at, "hooks"]));
-  const old = isOurs ? found.slice(inFirst.length) : found;
-  const rest = old.reduceRight(withoutHook(path), text);
-  return isOurs
-    ? changed(rest, [...at, "hooks"], hooks, false)
-    : changed(rest, at, { ...group, hooks }, true);
-}
-
-function sizeOf(value: unknown): number {
-  return Array.isArray(value) ? value.length : 0;
+  const replaced = found.reduce((now, { group: at, index, hook }, which) => {
+    const value = hooks[which] ?? hook;
+    const isSame = isDeepStrictEqual(hook, value);
+    return isSame ? now : changed(now, [...path, at, "hooks", index], value, false);
+  }, text);
+  const added = hooks.slice(found.length);
+  return added.length > 0
+    ? changed(replaced, [...path, there?.length ?? 0], { ...group, hooks: added }, true)
+    : found.slice(hooks.length).reduceRight(withoutHook(path), replaced);
 }
 
 function withoutHooks(text: string, event: string, tool: string): string {
