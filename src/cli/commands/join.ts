@@ -54,16 +54,6 @@ export const join = define({
   },
 });
 
-export async function run(cli: Cli, folder: string | undefined, flags: Flags): Promise<void> {
-  const host = setupHost(cli.env, cli.clock.nowMs());
-  if (folder !== undefined && isRemote(cli, folder)) {
-    await joinRemote(cli, host, folder, flags);
-    return;
-  }
-  const wireDir = folder === undefined ? requireWireHere(cli, flags) : resolve(cli.cwd, folder);
-  show(cli, flags, await joinFolder(cli, host, wireDir, flags));
-}
-
 /** A wire that is shared through a git repository. Spec 5.2. */
 async function joinRemote(cli: Cli, host: SetupHost, url: string, flags: Flags): Promise<void> {
   const wireDir = remoteWireDir(cli, flags);
