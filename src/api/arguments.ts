@@ -45,6 +45,12 @@ export function optional<T>(parse: Parser<T>): OptionalParser<T> {
   });
 }
 
+/** Arguments that may all be left out, and so may be left out altogether: nothing, or null, is an empty object. */
+export function options<F extends Fields>(fields: F): Parser<Parsed<F>> {
+  const parse = object(fields);
+  return (value) => parse(value ?? {});
+}
+
 export function asObject(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>;

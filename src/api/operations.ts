@@ -15,6 +15,7 @@ import {
   object,
   oneOf,
   optional,
+  options,
   shortText,
   text,
   texts,
@@ -105,8 +106,8 @@ export const OPERATIONS = {
   ),
   change_members: acting(parseMemberChange, (agent, change) => agent.changeMembers(change)),
   leave: acting(nothing, (agent) => agent.leave()),
-  reclaim: acting(object({ from: optional(texts) }), (agent, { from }) => agent.reclaim(from)),
-  archive: acting(object({ year: optional(count) }), (agent, { year }) => agent.archive(year)),
+  reclaim: acting(options({ from: optional(texts) }), (agent, { from }) => agent.reclaim(from)),
+  archive: acting(options({ year: optional(count) }), (agent, { year }) => agent.archive(year)),
   tick: looking(nothing, (agent) => agent.look()),
   hook: operation(
     object({
@@ -137,7 +138,7 @@ export const OPERATIONS = {
   ),
   rounds: operation(nothing, (service) => Promise.resolve(service.rounds?.look() ?? []), "looks"),
   transport: operation(
-    object({ act: optional(oneOf(TRANSPORT_ACTS)) }),
+    options({ act: optional(oneOf(TRANSPORT_ACTS)) }),
     ({ transport }, { act }) => actOn(transport, act),
     "looks",
   ),

@@ -92,13 +92,21 @@ describe("a request over the socket", () => {
     ],
     ["reset_peer", { peer: "scribe" }, ["resetPeer", "scribe", undefined]],
     ["reclaim", {}, ["reclaim", undefined]],
+    ["reclaim", undefined, ["reclaim", undefined]],
+    ["reclaim", null, ["reclaim", undefined]],
     ["reclaim", { from: ["/copy"] }, ["reclaim", ["/copy"]]],
+    ["archive", null, ["archive", undefined]],
     ["reload", {}, ["reload"]],
   ])("%s %j acts, and the next round comes soon", async (op, args, expected) => {
     const { asked, acted, handle } = recorded();
     expect(await handle({ op, args })).toMatchObject({ ok: true });
     expect(asked).toEqual([expected]);
     expect(acted()).toBe(1);
+  });
+
+  it.each([undefined, null])("transport %j says how it does", async (args) => {
+    const { handle } = recorded();
+    expect(await handle({ op: "transport", args })).toMatchObject({ ok: true });
   });
 
   it("takes fields that it does not know for nothing", async () => {
