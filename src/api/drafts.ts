@@ -3,7 +3,7 @@ import type { Draft } from "../wire/compose.ts";
 import { isHandle } from "../wire/handle.ts";
 import { parseObject, type JsonValue } from "../wire/json/json.ts";
 import type { RequestKey } from "./client.ts";
-import { badRequest, flag, kind, object, oneOf, optional, text, texts } from "./arguments.ts";
+import { badRequest, kind, object, oneOf, optional, text, texts } from "./arguments.ts";
 
 const MAX_DRAFTS = 1_024;
 /** Spec 8.1: what a caller names a send by. */
@@ -43,7 +43,7 @@ const parseDraft = object({
   refs: optional(texts),
   priority: optional(oneOf(["low", "medium", "high"])),
   correlationId: optional(text),
-  ackRequired: optional(flag),
+  ackRequired: (value) => value === true,
 });
 
 /** Reads packed drafts; only our own user can connect, but a client of theirs may be mistaken. */

@@ -176,4 +176,14 @@ describe("drafts", () => {
     expect(asked).toEqual([["send", drafts]]);
     expect(operationNamed("send").acts).toBe(true);
   });
+
+  it.each([undefined, null, "yes", 1])(
+    "ask for no ack with ackRequired %j",
+    async (ackRequired) => {
+      const { asked, handle } = recorded();
+      const drafts = packDrafts([draft]).map((packed) => ({ ...packed, ackRequired }));
+      await handle({ op: "send", args: { drafts } });
+      expect(asked).toEqual([["send", [{ ...draft, ackRequired: false }]]]);
+    },
+  );
 });
