@@ -1,4 +1,5 @@
-import { WAITED_FOR, type NewsView } from "../agent/answers/mail.ts";
+import type { NewsView } from "../agent/answers/mail.ts";
+import { WAITED_FOR } from "../agent/answers/waited-for.ts";
 import { parseViewRequest } from "../agent/answers/views.ts";
 import { ASKED_KINDS } from "../agent/duties/agent-notices.ts";
 import type { MemberChange } from "../agent/answers/members.ts";

@@ -16,7 +16,8 @@ export type { DecisionsView, DecisionView, DoubtfulEntry } from "../agent/answer
 export type { HoldsView } from "../agent/answers/holds.ts";
 export type { IncidentAddressee, IncidentView } from "../agent/answers/incidents.ts";
 export type { KeysView } from "../agent/answers/keys.ts";
-export type { MailView, Marks, NewsView, WaitedFor } from "../agent/answers/mail.ts";
+export type { MailView, Marks, NewsView } from "../agent/answers/mail.ts";
+export type { WaitedFor } from "../agent/answers/waited-for.ts";
 export type { MemberChangeView, MemberRow, MembersView } from "../agent/answers/members.ts";
 export type * from "../agent/answers/messages.ts";
 export type { PeerView } from "../agent/answers/peers.ts";

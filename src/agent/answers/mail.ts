@@ -5,10 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { Known } from "../duties/duty.ts";
 import { isQuiet } from "../lines/check-drafts.ts";
 import { readHeld } from "./messages.ts";
-
-/** What an agent can wait for: anything unread, something urgent that is unread, an answer it owes. */
-export const WAITED_FOR = ["any", "urgent", "owed"] as const;
-export type WaitedFor = (typeof WAITED_FOR)[number];
+import type { WaitedFor } from "./waited-for.ts";
 
 /** What there is for our agent to do. It holds no text of a peer. Spec 8.6, `wait`. */
 export interface NewsView {

@@ -23,7 +23,7 @@ import { decisionsView } from "./decisions.ts";
 import { growthView } from "./growth.ts";
 import { incidentsView } from "./incidents.ts";
 import { keysView } from "./keys.ts";
-import { mailView, newsView, WAITED_FOR } from "./mail.ts";
+import { mailView, newsView } from "./mail.ts";
 import { membersView } from "./members.ts";
 import { inboxPage, inboxView, resolveId, searchPage } from "./messages.ts";
 import { pendingView } from "./pending.ts";
@@ -37,6 +37,7 @@ import { statusFacts, statusView, whoamiView } from "./status.ts";
 import { teamView } from "./team.ts";
 import { threadView } from "./threads.ts";
 import { troublesView } from "./troubles.ts";
+import { WAITED_FOR } from "./waited-for.ts";
 
 interface View<Args, Answer> {
   readonly parse: Parser<Args>;

@@ -7,10 +7,12 @@ import { define } from "../command.ts";
 import { findWire, withClient, type Cli } from "../context.ts";
 import { askPaths } from "../guard/ask-paths.ts";
 import { behindLine, blockedLines } from "../guard/block-text.ts";
-import { install, status, uninstall } from "../guard/manage-hooks.ts";
 import { readText } from "../guard/read-text.ts";
-import { runCheck } from "../guard/run-check.ts";
 import { emit, type Paint } from "../output/output.ts";
+
+// `check` runs before each edit, and needs none of this.
+const loadHooks = () => import("../guard/manage-hooks.ts");
+const loadCheck = () => import("../guard/run-check.ts");
 
 /** May we edit these files now? Spec 3.6, 3.7. */
 export const check = define({
@@ -53,15 +55,15 @@ export const guard = define({
     install: define({
       about: "write the hooks pre-commit and pre-push; hooks that are there run first",
       options: { "--shared": "also in a folder of hooks that several repositories use" },
-      run: install,
+      run: async (cli, flags) => (await loadHooks()).install(cli, flags),
     }),
     uninstall: define({
       about: "remove them, and put back what was there before",
-      run: uninstall,
+      run: async (cli, flags) => (await loadHooks()).uninstall(cli, flags),
     }),
     status: define({
       about: "say whether it is installed, who is asked, and the last overrides",
-      run: status,
+      run: async (cli, flags) => (await loadHooks()).status(cli, flags),
     }),
     check: define({
       about: "what the hooks run: judge what is staged, or with --pre-push what is pushed",
@@ -73,7 +75,7 @@ export const guard = define({
         "--pre-push": "read the hook's lines about refs from standard input",
         "--settings <file>": { about: "settings to ask when the wire is gone", isHidden: true },
       },
-      run: runCheck,
+      run: async (cli, flags) => (await loadCheck()).runCheck(cli, flags),
     }),
   },
 });

@@ -16,7 +16,6 @@ import { dueWords, when } from "../../framing/when.ts";
 import { safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import { inTurns } from "../../protocol/fair-share.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
@@ -25,8 +24,8 @@ import { emit } from "../output/output.ts";
 export const guide = define({
   about: "All that an agent has to know to work with others here, on one page.",
   examples: ["deaddrop guide"],
-  run(cli, flags) {
-    const guide = guideText(subjectHere(cli, flags));
+  async run(cli, flags) {
+    const guide = guideText(await findSubject(cli, flags));
     emit(cli, flags, { guide }, () => guide.trimEnd());
   },
 });
@@ -57,7 +56,9 @@ export const catchUp = define({
   },
 });
 
-function subjectHere(cli: Cli, flags: GlobalFlags): GuideSubject {
+async function findSubject(cli: Cli, flags: GlobalFlags): Promise<GuideSubject> {
+  // `catch-up`, which runs more often, does without it.
+  const { agentPlace } = await import("../agent-place.ts");
   try {
     const { place, peers } = agentPlace(cli, flags);
     return { handle: place.handle, peers, wireDir: sanitise(place.paths.wireDir) };

@@ -1,4 +1,4 @@
-import { WAITED_FOR } from "../../agent/answers/mail.ts";
+import { WAITED_FOR } from "../../agent/answers/waited-for.ts";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type {

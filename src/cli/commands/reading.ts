@@ -18,8 +18,7 @@ import {
   type Paint,
   type Style,
 } from "../output/output.ts";
-import { decisionRows, obligationRow, waitingText } from "../output/text.ts";
-import { WAITS_FOR } from "../sending/deliver.ts";
+import { decisionRows, obligationRow, waitingText, WAITS_FOR } from "../output/text.ts";
 
 /** Rows that are shown to people. */
 const MAX_ROWS = 100;

@@ -1,4 +1,5 @@
 import type { GrowthView } from "../../agent/answers/growth.ts";
+import type { WaitsFor } from "../../agent/answers/sent.ts";
 import type { TransportView } from "../../api/transport.ts";
 import type { ObligationView, Presence } from "../../api/views.ts";
 import { askedWords } from "../../framing/asked-words.ts";
@@ -7,6 +8,12 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { dueWords, when } from "../../framing/when.ts";
 import type { Cell, Style, Paint } from "./output.ts";
+
+/** Why a message is not delivered for now. Spec 2.4. */
+export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
+  comparison: "waits for the comparison of digits",
+  clock: "dated ahead of this clock, waits for your next line",
+};
 
 const STYLE_BY_PRESENCE: Record<Presence, Style> = {
   online: "green",

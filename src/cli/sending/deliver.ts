@@ -1,5 +1,4 @@
 import { definedFields } from "../../wire/defined-fields.ts";
-import type { WaitsFor } from "../../agent/answers/sent.ts";
 import { refusalRemedy } from "../../agent/duties/line-notices.ts";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -15,6 +14,7 @@ import { projectFrom } from "../../setup/guard/project-paths.ts";
 import { repeatable, type FlagsOf, type Options, seconds } from "../command.ts";
 import { tellSigner, withClient, type Cli, type GlobalFlags, findWire } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
+import { WAITS_FOR } from "../output/text.ts";
 
 /** What `--wait` can wait for. */
 type WaitFor = "delivered" | "read" | "answered";
@@ -85,12 +85,6 @@ const PARKS =
   "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
 
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
-
-/** Why a message is not delivered for now. Spec 2.4. */
-export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
-  comparison: "waits for the comparison of digits",
-  clock: "dated ahead of this clock, waits for your next line",
-};
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
 

@@ -7,7 +7,7 @@ import { calling } from "../../storage/disk/errno.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { placesFrom, programFolder, wireKeyOf, type Places } from "../../storage/paths.ts";
 import { boundAbove, type BoundFolder } from "../../storage/private/bound-folders.ts";
-import { identitiesIn } from "../../storage/private/identity.ts";
+import { listIdentities } from "../../storage/private/identities.ts";
 import { joinedWires } from "../../storage/private/private-folders.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { claimedRoster, claimedWireId } from "../../wire/claimed-wire-id.ts";
@@ -193,7 +193,7 @@ export function boundHere(here: Here): BoundFolder | undefined {
 
 /** The identities of this user. */
 export function localHandles(env: NodeJS.ProcessEnv): string[] {
-  return identitiesIn(nodeDisk(), programFolder(placesOf(env)));
+  return listIdentities(nodeDisk(), programFolder(placesOf(env)));
 }
 
 /** The user's own base folders. */

@@ -9,6 +9,7 @@ import {
 } from "../../wire/signature.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import type { IdentityPaths } from "../paths.ts";
+import { listIdentities } from "./identities.ts";
 import { checkPrivate } from "./private-store.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
@@ -27,17 +28,10 @@ export interface Identity {
   readonly publicIdentity: PublicIdentity;
 }
 
-const KEY_FILE = ".key";
 export const SEED_BYTES = PUBLIC_KEY_BYTES;
 
 /** The mark of a new key. Spec 1.6. */
 const NOTHING_SIGNED = "[0,null]\n";
-
-/** The handles whose private key is in a configuration folder. Spec 4.6. */
-export function identitiesIn(disk: Disk, folder: string): string[] {
-  const names = disk.list(folder).filter((name) => name.endsWith(KEY_FILE));
-  return names.map((name) => name.slice(0, -KEY_FILE.length)).filter(isHandle);
-}
 
 /** Stores a new key pair. Spec 2.5: it refuses to overwrite. `seed`: 32 random bytes. */
 export function makeIdentity(
@@ -68,7 +62,7 @@ export function makeIdentity(
  * only be elsewhere.
  */
 export function noKey(disk: Disk, paths: IdentityPaths, handle: string): StorageError {
-  const others = identitiesIn(disk, paths.folder);
+  const others = listIdentities(disk, paths.folder);
   const typed =
     others.length === 0 ? "" : `--as takes one of the identities here: ${others.join(", ")}. `;
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
