@@ -1,3 +1,5 @@
+import { parsePlainObject } from "./json/plain-object.ts";
+
 /**
  * The id of a wire as the bytes of a `config.json` claim it; undefined where they claim none. Anybody
  * may have written them: it helps to find something, or to notice another wire, and is never
@@ -15,12 +17,5 @@ export function claimedRoster(bytes: Uint8Array | undefined): readonly string[] 
 }
 
 function claimed(bytes: Uint8Array | undefined): { wire_id?: unknown; roster?: unknown } {
-  if (bytes === undefined) return {};
-  try {
-    const config: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
-    return typeof config === "object" && config !== null ? config : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  return (bytes && parsePlainObject(bytes)) ?? {};
 }

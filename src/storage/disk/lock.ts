@@ -1,4 +1,4 @@
-import { parseObject } from "../../wire/json/json.ts";
+import { parsePlainObject } from "../../wire/json/plain-object.ts";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
@@ -91,9 +91,7 @@ export function lockHolder(disk: Disk, path: string): LockNote | undefined {
 
 function readNote(file: DiskFile): LockNote | undefined {
   // Its holder may be just writing it, or have left it torn.
-  const note = parseObject(file.read(MAX_NOTE_BYTES, 0));
-  if (!note.ok) return undefined;
-  const { pid, role, since } = note.value;
+  const { pid, role, since } = parsePlainObject(file.read(MAX_NOTE_BYTES, 0)) ?? {};
   if (typeof pid !== "number" || typeof since !== "string") return undefined;
   return { pid, role: role === "daemon" ? "daemon" : "command", since };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
-import { parseObject, type JsonObject } from "../../wire/json/json.ts";
+import { parsePlainObject } from "../../wire/json/plain-object.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, type Places } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
@@ -76,8 +76,7 @@ function notePath(places: Places, folder: string): string {
 }
 
 function parseNote(path: string, bytes: Uint8Array): BoundFolder {
-  const note = parseObject(bytes);
-  const { folder, handle, told }: JsonObject = note.ok ? note.value : {};
+  const { folder, handle, told } = parsePlainObject(bytes) ?? {};
   if (typeof folder === "string" && typeof handle === "string") {
     return told === true ? { folder, handle, told } : { folder, handle };
   }

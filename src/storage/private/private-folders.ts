@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { parseObject } from "../../wire/json/json.ts";
+import { parsePlainObject } from "../../wire/json/plain-object.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { isWireKey, programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
@@ -75,8 +75,7 @@ function rememberedDir(disk: Disk, agentFolder: string): string | undefined {
   if (!isFolder(disk, agentFolder)) return undefined;
   const bytes = readWhole(disk, join(agentFolder, WIRE_NOTE));
   // It is written atomically; where a person has broken it, the computed key serves.
-  const note = bytes && parseObject(bytes);
-  const wireDir = note?.ok === true ? note.value["wire_dir"] : undefined;
+  const wireDir = bytes && parsePlainObject(bytes)?.["wire_dir"];
   return typeof wireDir === "string" ? wireDir : undefined;
 }
 
