@@ -2,7 +2,7 @@ import type { Client } from "../api/client.ts";
 import type { HeldMessage } from "../api/views.ts";
 
 /**
- * The newest `limit` messages that hold a text, oldest first: page by page through all of history,
+ * The newest `limit` messages that have the words of a text, oldest first: page by page through all of history,
  * so that a daemon answers others in between.
  */
 export async function searchAll(

@@ -111,10 +111,12 @@ export const thread = define({
   },
 });
 
-/** Messages of all threads whose subject or body contains the text. */
+/** Messages of all threads, found by the beginnings of words in their subject and body. */
 export const search = define({
-  about: "Finds messages whose subject or body contains the text, the newest last.",
-  args: { "<text>": "what to look for" },
+  about:
+    "Finds messages by how words in their subject or body begin: each word given has to begin one. " +
+    "The newest comes last.",
+  args: { "<text>": "words, or how they begin" },
   options: {
     "--limit <n>": { about: `at most so many (default ${DEFAULT_RESULTS})`, parse: count },
   },
