@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -48,10 +48,12 @@ describe("under launchd", () => {
 
   test("a log that cannot be rotated is told and stops nothing", () => {
     writeFileSync(path, PAST_LIMIT);
-    const beyond = { ...launchd(), DEADDROP_LOG_FILE: join(path, "daemon.log") };
-    const { log, tasks } = start(beyond);
+    // A folder where the oldest log goes.
+    writeFileSync(`${path}.4`, "old\n");
+    mkdirSync(`${path}.5`);
+    const { log, tasks } = start(launchd());
     expect(log.warn).toHaveBeenCalledWith(
-      { detail: expect.stringContaining("ENOTDIR") },
+      { detail: expect.stringContaining("EISDIR") },
       "the log file could not be rotated",
     );
     tasks.stop();
