@@ -12,11 +12,17 @@ import {
 import { auditReport, type AuditReport } from "../../src/agent/answers/audit.ts";
 import { keyHistory } from "../../src/agent/answers/key-history.ts";
 import type { Core, CorePlace } from "../../src/agent/core.ts";
-import { DecisionRecord } from "../../src/agent/duties/decision-record.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { composeLine, signFields } from "../../src/wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
-import { corePlace, CoreWire, verifyAll, WIRE_ID, type CoreAgent } from "../support/core-wire.ts";
+import {
+  corePlace,
+  recordingWire,
+  verifyAll,
+  type CoreWire,
+  WIRE_ID,
+  type CoreAgent,
+} from "../support/core-wire.ts";
 
 const disk = nodeDisk();
 const MINUTE = 60_000;
@@ -38,14 +44,7 @@ afterAll(() => {
 /** Three agents agree on something, and 25 minutes pass. */
 async function agreed(recorders: readonly string[] = ["forge", "scribe"]): Promise<CoreAgent[]> {
   const names = ["forge", "scribe", "ann"];
-  wire = new CoreWire(
-    root,
-    names,
-    undefined,
-    ({ name, home }) =>
-      (ground) =>
-        recorders.includes(name) ? [new DecisionRecord(ground, join(home, "..", "files"))] : [],
-  );
+  wire = recordingWire(root, names, recorders);
   await wire.settle(1);
   const [forge, scribe] = [wire.agent("forge"), wire.agent("scribe")];
   const ask = forge.propose("Frozen until May.", ["scribe"]);

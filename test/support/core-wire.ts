@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { Core, type CorePlace } from "../../src/agent/core.ts";
+import { DecisionRecord } from "../../src/agent/duties/decision-record.ts";
 import type { Duty, Ground } from "../../src/agent/duties/duty.ts";
 import { readMark, writeMark, type Mark } from "../../src/agent/lines/mark.ts";
 import { FolderTransport, makeWireLayout } from "../../src/carriers/folder.ts";
@@ -310,4 +311,20 @@ export function verifyAll(items: Parameters<typeof verifyEach>[0]): Promise<bool
 function subjectOf(line: HeldLine | undefined): string {
   const fields = JSON.parse(Buffer.from(line?.bytes ?? "{}").toString()) as { subject: string };
   return fields.subject;
+}
+
+/** A wire on which the daemons of `recorders` keep `decisions.jsonl`. */
+export function recordingWire(
+  root: string,
+  names: readonly string[],
+  recorders: readonly string[] = names,
+): CoreWire {
+  return new CoreWire(
+    root,
+    names,
+    undefined,
+    ({ name, home }) =>
+      (ground) =>
+        recorders.includes(name) ? [new DecisionRecord(ground, join(home, "..", "files"))] : [],
+  );
 }

@@ -82,7 +82,11 @@ export function auditReport(
   for (const name of unowned)
     found.add("unowned_log", null, `${name} belongs to nobody of any roster, and is not read`);
   for (const { owner, reason, count, detail } of skipped)
-    found.add(reason, null, `${count} lines in carriers of ${owner}; of the first: ${detail}`);
+    found.add(
+      reason,
+      null,
+      `${count} ${count === 1 ? "line" : "lines"} in carriers of ${owner}; the first: ${detail}`,
+    );
   const decisions = findDecisions(known, found);
   const recorded = record === undefined ? undefined : findInRecord(known, record, found);
   const nowMs = known.world.clock.wallMs();

@@ -3,13 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { decisionsInForce, decisionsView } from "../../../src/agent/answers/decisions.ts";
-import { DecisionRecord } from "../../../src/agent/duties/decision-record.ts";
 import type { HeldLine } from "../../../src/store/store.ts";
 import { signFields } from "../../../src/wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../../src/wire/json/json.ts";
 import { placeJson } from "../../../src/wire/places.ts";
 import type { Signer } from "../../../src/wire/signature.ts";
-import { CoreWire, corePlace, type CoreAgent } from "../../support/core-wire.ts";
+import {
+  corePlace,
+  recordingWire,
+  type CoreAgent,
+  type CoreWire,
+} from "../../support/core-wire.ts";
 
 let root = "";
 let wire: CoreWire;
@@ -30,14 +34,7 @@ async function start(
   names: readonly string[],
   recorders: readonly string[] = names,
 ): Promise<void> {
-  wire = new CoreWire(
-    root,
-    names,
-    undefined,
-    ({ name, home }) =>
-      (ground) =>
-        recorders.includes(name) ? [new DecisionRecord(ground, join(home, "..", "files"))] : [],
-  );
+  wire = recordingWire(root, names, recorders);
   await wire.settle(1);
 }
 
