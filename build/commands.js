@@ -45,6 +45,8 @@ async function modulesOf(entry) {
     mainFields: ["module", "main"],
     // Native code stays where it is.
     external: ["koffi", "sodium-native"],
+    // A linked node_modules is named by its place in the checkout.
+    preserveSymlinks: true,
     logLevel: "error",
   });
   return metafile.inputs;

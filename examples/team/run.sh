@@ -21,7 +21,7 @@ for who in lead mate scout; do
   agent=$!
   children+=("$agent")
   [ "$who" != mate ] || mate_agent=$agent
-  as "$who" config set hooks.on_stop "[\"kill\",\"$agent\"]" >/dev/null
+  as "$who" config set hooks.on_stop "[\"kill\",\"$agent\"]" --yes --reason "an example" >/dev/null
 done
 start_daemons lead mate scout
 for who in mate scout; do until_shows "$who  *online" as lead peers; done

@@ -30,7 +30,6 @@ import { StorageError } from "../storage/disk/disk.ts";
 import type { SendKey } from "../store/sends.ts";
 import type { HeldLine, Store, StoreWriter } from "../store/store.ts";
 import { INCIDENTS_TOLD, type OperatorIncident } from "../store/told.ts";
-import type { AnswerTimes } from "../wire/limits.ts";
 import { HOUR_MS, MINUTE_MS } from "../wire/durations.ts";
 import type { Draft } from "../wire/compose.ts";
 import {
@@ -54,7 +53,6 @@ export interface CorePlace extends Omit<Judging, "isMember" | "isFirstReading" |
   readonly signer: Signer;
   readonly version: "v3.1" | "v3.0";
   readonly pinned: PinnedRoster;
-  readonly answerTimes: AnswerTimes;
   readonly tiers: HeartbeatTiers;
   /** Domains of the pinned configuration, by name. */
   readonly domains: ReadonlyMap<string, Domain>;
@@ -514,12 +512,12 @@ export class Core {
   }
 
   #foldWord(line: HeldLine): void {
-    const { self, answerTimes } = this.place;
+    const { self, limits } = this.place;
     this.store.owed.take(this.history, line, {
       self,
       members: this.members.keys(),
       ...(line.isOurs ? { readers: [self] } : {}),
-      proposalHours: answerTimes.proposalHours,
+      proposalHours: limits.proposal_hours,
       cadenceMsOf: (handle) => this.cadenceMs(handle),
     });
     if (isChained(line) && line.branch !== null)
@@ -547,7 +545,7 @@ export class Core {
     const records = this.store.beats(self);
     records.noteLatest(line.n);
     const times = { datedMs: line.sentMs, receivedMs: line.receivedMs };
-    const skewMs = limits.maxClockSkewSeconds * 1_000;
+    const skewMs = limits.max_clock_skew_seconds * 1_000;
     records.noteBeat(
       line.author,
       { ...times, cadenceMs, isPaused: state === "paused" },
@@ -655,12 +653,12 @@ export class Core {
 
   /** What closes follow from. */
   get situation(): Situation {
-    const { self, answerTimes } = this.place;
+    const { self, limits } = this.place;
     return {
       us: self,
       nowMs: this.world.clock.wallMs(),
-      answerMs: answerTimes.answerMinutes * MINUTE_MS,
-      proposalMs: answerTimes.proposalHours * HOUR_MS,
+      answerMs: limits.answer_minutes * MINUTE_MS,
+      proposalMs: limits.proposal_hours * HOUR_MS,
       whole: (author) => this.store.chains.tip(author),
       isForked: (author) => this.store.chains.whole(author).fork !== null,
       isMember: (author) => this.members.has(author),

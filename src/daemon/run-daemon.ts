@@ -113,7 +113,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
   const broken = makeFailure();
   const ending = new AbortController();
   const hookHost: HookHost = {
-    settings: () => agent.place.settings.hooks,
+    settings: () => agent.place.settings,
     who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
     ...{ run: runHook, signal: ending.signal, log },
   };

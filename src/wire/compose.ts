@@ -98,12 +98,12 @@ function draftProblem(draft: Draft): string | undefined {
 
 function sizeProblem(draft: Draft, limits: Limits): string | undefined {
   const { body, refs = [], to } = draft;
-  if (refs.length > limits.maxRefs) return `${refs.length} refs; at most ${limits.maxRefs}`;
+  if (refs.length > limits.max_refs) return `${refs.length} refs; at most ${limits.max_refs}`;
   // The body is inside the message, which is the first level.
   const flaw = bodyFlaw(body, MAX_DEPTH - 1);
   if (flaw !== undefined) return flaw;
   const size = bodyBytes(body);
-  const maxBody = limits.maxMessageBodyKb * 1_024;
+  const maxBody = limits.max_message_body_kb * 1_024;
   if (size > maxBody) return `the body has ${size} bytes; at most ${maxBody}`;
   const subjectBytes = Buffer.byteLength(JSON.stringify(draft.subject));
   const listBytes = Buffer.byteLength(JSON.stringify([refs, to]));

@@ -20,27 +20,53 @@ export const MAX_CACHED_KEYS = 1_024;
 /** A longer config.json or tiers.json is not read. */
 export const MAX_CONFIG_BYTES = 4 * 1_048_576;
 
-/** What `config.json` may set under `limits`. Spec 1.1. */
-export interface Limits {
-  readonly maxMessageBodyKb: number;
-  readonly maxClockSkewSeconds: number;
-  readonly rateLimitMsgPerMin: number;
-  readonly maxRefs: number;
+/** What `config.json` may set under `limits`; docs/settings.md and schemas/config.json are made from it. Spec 1.1. */
+export const LIMITS = {
+  max_message_body_kb: {
+    ...{ least: 1, most: 1_024, default: 64, unit: "KiB", protects: true },
+    about: "How large a message's body may be, in canonical form.",
+  },
+  max_clock_skew_seconds: {
+    ...{ least: 0, most: 86_400, default: 300, unit: "seconds", protects: true },
+    about: "How far ahead of the receiver's clock a line may be dated.",
+  },
+  rate_limit_msg_per_min: {
+    ...{ least: 1, most: 60_000, default: 60, unit: "messages a minute", protects: true },
+    about: "How fast messages of one peer are taken in; bursts may have ten times as many.",
+  },
+  max_refs: {
+    ...{ least: 0, most: 10_000, default: 64, unit: "refs", protects: true },
+    about: "How many refs a message may have.",
+  },
+  answer_minutes: {
+    ...{ least: 0, most: 1_440, default: 30, unit: "minutes", protects: false },
+    about:
+      "How long an agent that has read a proposal has to answer it; never less than two of its heartbeats.",
+  },
+  proposal_hours: {
+    ...{ least: 1, most: 720, default: 24, unit: "hours", protects: false },
+    about: "How long a proposal that its reader has not read stays open.",
+  },
+} satisfies Record<string, Limit>;
+
+/** A whole number that a wire's policy sets. */
+interface Limit {
+  readonly least: number;
+  readonly most: number;
+  readonly default: number;
+  readonly unit: string;
+  /** Whether a value above the default is weaker than the default. */
+  readonly protects: boolean;
+  readonly about: string;
 }
 
-/** How long agents have to answer a proposal; set under `limits` too. Spec 1.1, 3.4. */
-export interface AnswerTimes {
-  /** From reading it; 0 leaves two heartbeats. */
-  readonly answerMinutes: number;
-  /** From its writing, for those who have not read it. */
-  readonly proposalHours: number;
+export type LimitName = keyof typeof LIMITS;
+export type Limits = Readonly<Record<LimitName, number>>;
+
+/** One value for each limit. */
+export function mapLimits(read: (name: LimitName, limit: Limit) => number): Limits {
+  const rows = Object.entries(LIMITS) as [LimitName, Limit][];
+  return Object.fromEntries(rows.map(([name, limit]) => [name, read(name, limit)])) as Limits;
 }
 
-export const DEFAULT_ANSWER_TIMES: AnswerTimes = { answerMinutes: 30, proposalHours: 24 };
-
-export const DEFAULT_LIMITS: Limits = {
-  maxMessageBodyKb: 64,
-  maxClockSkewSeconds: 300,
-  rateLimitMsgPerMin: 60,
-  maxRefs: 64,
-};
+export const DEFAULT_LIMITS: Limits = mapLimits((_name, limit) => limit.default);

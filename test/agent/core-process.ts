@@ -30,7 +30,7 @@ const layout = wireLayout(name, names);
 const place = {
   ...corePlace(name, names),
   ...{ markPath, inboxPath: join(home, "inbox.jsonl") },
-  limits: { ...DEFAULT_LIMITS, rateLimitMsgPerMin: 1_000_000 },
+  limits: { ...DEFAULT_LIMITS, rate_limit_msg_per_min: 1_000_000 },
   tiers: { ...tiers, cadencesMs: { ...tiers.cadencesMs, T1_active: 50, T3_long_idle: 1_000 } },
 };
 const store = Store.open(join(home, "store.db"));

@@ -41,7 +41,7 @@ function evilCard(): Uint8Array {
       keys: [key],
       tierOffered: "TRUSTED",
       tierRequired: "TRUSTED",
-      policies: { maxMessageBodyKb: 1, maxClockSkewSeconds: 1, rateLimitMsgPerMin: 1 },
+      policies: { max_message_body_kb: 1, max_clock_skew_seconds: 1, rate_limit_msg_per_min: 1 },
       issuedAt: "2026-05-05T15:00:00Z",
     },
     makeSigner("mallory", secret),

@@ -240,7 +240,11 @@ function cardOf(secret: Uint8Array): Uint8Array {
       keys: [{ keyId: signer.keyId, key, validFrom: undefined, validUntil: undefined }],
       tierOffered: "ATTESTED",
       tierRequired: "VERIFIED",
-      policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+      policies: {
+        max_message_body_kb: 64,
+        max_clock_skew_seconds: 300,
+        rate_limit_msg_per_min: 60,
+      },
       issuedAt: new Date().toISOString(),
     },
     signer,

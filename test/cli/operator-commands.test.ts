@@ -285,14 +285,18 @@ describe("config", () => {
   it("sets, shows and unsets settings", async () => {
     await pair();
     const key = "guard.strict";
-    await json("config", "set", key, "true", "--as", "scribe");
+    const refused = await run("config", "set", key, "true", "--as", "scribe");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("the operator's")]);
+    await json("config", "set", key, "true", "--as", "scribe", ...BY_FLAGS);
+    const journal = readFileSync(stateFile("scribe", "operator.jsonl"), "utf8");
+    expect(journal).toContain('"target":"guard.strict"');
     expect((await run("config", "get", key, "--as", "scribe")).stdout).toBe("true\n");
-    await json("config", "unset", key, "--as", "scribe");
+    await json("config", "unset", key, "--as", "scribe", ...BY_FLAGS);
     expect(await json("config", "get", key, "--as", "scribe")).toEqual({ key, value: false });
     const wrong = await run("config", "set", key, "maybe", "--as", "scribe");
     expect([wrong.code, wrong.stderr]).toEqual([
       1,
-      expect.stringContaining("neither true nor false"),
+      expect.stringContaining("is not true or false"),
     ]);
     const unknown = await run("config", "get", "colour", "--as", "scribe");
     expect(unknown.stderr).toContain(`there is no setting "colour"`);

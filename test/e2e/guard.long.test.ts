@@ -20,6 +20,7 @@ import { delimiter, dirname, join, relative } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { composeLine } from "../../src/wire/compose.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
+import { BY_FLAGS } from "../cli/on-machine.ts";
 import { jsonLines, makeWire, removeWires, WIRE_ID } from "../support/processes/live-wire.ts";
 import type { LiveWire } from "../support/processes/live-wire.ts";
 import { BIN, start, until, type Ended } from "../support/processes/real-processes.ts";
@@ -510,7 +511,7 @@ describe("a guard that cannot decide", () => {
     passed(loose);
     expect(loose.stderr).toContain("it cannot decide");
     renameSync(`${at.wire.dir}.gone`, at.wire.dir);
-    passed(await at.wire.run("forge", "config", "set", "guard.strict", "true"));
+    passed(await at.wire.run("forge", "config", "set", "guard.strict", "true", ...BY_FLAGS));
     renameSync(at.wire.dir, `${at.wire.dir}.gone`);
     expect(blocked(await at.commit("docs/b.md"))).toContain("guard.strict is on");
     passed(await at.commit("docs/b.md", { ALLOW_HOTPATH: "1" }));
@@ -527,7 +528,7 @@ describe("a guard that cannot decide", () => {
     const loose = await at.commit("docs/a.md", { PATH });
     passed(loose);
     expect(loose.stderr).toContain("nothing was checked");
-    passed(await at.wire.run("forge", "config", "set", "guard.strict", "true"));
+    passed(await at.wire.run("forge", "config", "set", "guard.strict", "true", ...BY_FLAGS));
     expect(blocked(await at.commit("docs/b.md", { PATH }))).toContain("ALLOW_HOTPATH");
   });
 });

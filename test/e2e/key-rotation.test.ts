@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { composeLine } from "../../src/wire/compose.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
+import { BY_FLAGS } from "../cli/on-machine.ts";
 import { until } from "../support/processes/real-processes.ts";
 import { makeWire, removeWires, WIRE_ID, type LiveWire } from "../support/processes/live-wire.ts";
 
@@ -20,7 +21,6 @@ interface Audit {
   readonly violations: readonly unknown[];
 }
 
-const BY_FLAGS = ["--yes", "--reason", "a test"];
 const LOG = "forge_to_scribe.jsonl";
 
 const keysOf = (wire: LiveWire) => wire.json<Keys>("forge", "key", "show");

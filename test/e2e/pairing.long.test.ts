@@ -7,6 +7,7 @@ import type { SasClaim } from "../../src/trust/pairing/pairing.ts";
 import { committedSas, sasCommitment, staticSas } from "../../src/trust/pairing/sas.ts";
 import { didOf } from "../../src/wire/handle.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+import { BY_FLAGS } from "../cli/on-machine.ts";
 import { makeHomes, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
 import { until } from "../support/processes/real-processes.ts";
 
@@ -30,7 +31,6 @@ interface Sent {
   readonly awaits_comparison?: readonly unknown[];
 }
 
-const BY_FLAGS = ["--yes", "--reason", "a test"];
 const sas = (wire: LiveWire, self: string, peer: string) =>
   wire.json<Sas>(self, "trust", "sas", peer);
 
@@ -155,7 +155,11 @@ class Between {
         keys: [{ keyId: signer.keyId, key: this.key, validFrom: undefined, validUntil: undefined }],
         tierOffered: "ATTESTED",
         tierRequired: "VERIFIED",
-        policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+        policies: {
+          max_message_body_kb: 64,
+          max_clock_skew_seconds: 300,
+          rate_limit_msg_per_min: 60,
+        },
         issuedAt: new Date().toISOString(),
         ...(claim === undefined ? {} : { claims: new Map([[this.#victim, claim]]) }),
       },

@@ -60,9 +60,9 @@ export function slowJudge(line: Uint8Array, { store }: Situation): Judgement {
       ["heartbeat", "agent_card", "trust_tier_announcement"].includes(shape.type));
   if (!isTaken) return refused("tier_refused");
   const size = Buffer.byteLength(slowCanonical(shape.body), "utf8");
-  if (tier !== "TRUSTED" && size > DEFAULT_LIMITS.maxMessageBodyKb * 1_024)
+  if (tier !== "TRUSTED" && size > DEFAULT_LIMITS.max_message_body_kb * 1_024)
     return refused("body_too_large");
-  if (shape.refs > DEFAULT_LIMITS.maxRefs) return refused("too_many_refs");
+  if (shape.refs > DEFAULT_LIMITS.max_refs) return refused("too_many_refs");
   return { verdict: "accepted", id };
 }
 

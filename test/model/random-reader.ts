@@ -330,9 +330,9 @@ export function randomReading(seed: number, options: RandomOptions): RandomReadi
     policy: {
       enforceSigned: !chance(0.1),
       allowUnsignedFrom: chance(0.3) ? ["ann", "scribe"] : [],
-      maxMessageBodyKb: 1,
-      maxClockSkewSeconds: 300,
-      maxRefs: 2,
+      max_message_body_kb: 1,
+      max_clock_skew_seconds: 300,
+      max_refs: 2,
     },
     agents: Object.fromEntries(authors.flatMap(somePins)),
   };

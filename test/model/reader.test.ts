@@ -52,9 +52,9 @@ function forge(changed: Partial<Reader> = {}): Reader {
     policy: {
       enforceSigned: true,
       allowUnsignedFrom: [],
-      maxMessageBodyKb: 64,
-      maxClockSkewSeconds: 300,
-      maxRefs: 64,
+      max_message_body_kb: 64,
+      max_clock_skew_seconds: 300,
+      max_refs: 64,
     },
     agents: { scribe: pinned("scribe"), ann: pinned("ann") },
     ...changed,

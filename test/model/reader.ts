@@ -49,9 +49,9 @@ export interface PinnedAgent {
 export interface ReaderPolicy {
   readonly enforceSigned: boolean;
   readonly allowUnsignedFrom: readonly string[];
-  readonly maxMessageBodyKb: number;
-  readonly maxClockSkewSeconds: number;
-  readonly maxRefs: number;
+  readonly max_message_body_kb: number;
+  readonly max_clock_skew_seconds: number;
+  readonly max_refs: number;
 }
 
 /** What one reader is and believes at the beginning, when it holds nothing. */
@@ -1120,7 +1120,7 @@ function judgeClock(
   line: Line | Loose,
   later: readonly (Line | Loose)[],
 ): Verdict | undefined {
-  const skewMs = reader.policy.maxClockSkewSeconds * 1_000;
+  const skewMs = reader.policy.max_clock_skew_seconds * 1_000;
   const receivedMs = ({ id }: Line | Loose): number => memory.receipts.get(id)?.atMs ?? nowMs;
   /** From when on our clock shows that it is not dated ahead. */
   const rightFromMs = ({ id, reading }: Line | Loose): number =>
@@ -1148,10 +1148,10 @@ function judgeContent(
   if (tier === "UNTRUSTED" && !isNeverMail) return { is: "waits", for: "tier" };
   if (tier === "VERIFIED" && type === "claim") return asVerdict("tier_refused", event);
   const bodyBytes = Buffer.byteLength(canonicalText(body));
-  if (tier !== "TRUSTED" && bodyBytes > reader.policy.maxMessageBodyKb * 1_024)
+  if (tier !== "TRUSTED" && bodyBytes > reader.policy.max_message_body_kb * 1_024)
     return asVerdict("body_too_large", event);
   const refs = own(fields, "refs");
-  if (isJsonArray(refs) && refs.length > reader.policy.maxRefs)
+  if (isJsonArray(refs) && refs.length > reader.policy.max_refs)
     return asVerdict("too_many_refs", event);
   if (isNeverMail || !isForUs(reader, to)) return { is: "accepted", event };
   return { is: "mail", event, isAfterGap };

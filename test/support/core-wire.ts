@@ -13,7 +13,7 @@ import { Store, type HeldLine } from "../../src/store/store.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";
-import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS } from "../../src/wire/limits.ts";
+import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { placeJson } from "../../src/wire/places.ts";
 import { keyId, makeSigner, publicKeyOf, verifyEach } from "../../src/wire/signature.ts";
 import { mortalDisk, type MortalDisk } from "./disk/mortal-disk.ts";
@@ -290,7 +290,6 @@ export function corePlace(
 ): Omit<CorePlace, "markPath" | "inboxPath"> {
   return {
     ...{ self: name, wireId: WIRE_ID, limits: DEFAULT_LIMITS, version: "v3.1" },
-    answerTimes: DEFAULT_ANSWER_TIMES,
     signing: { enforceSigned: true, allowUnsignedFrom: [] },
     signer: makeSigner(name, secretOf(name)),
     pinned: { roster: membersOf(names), epoch: 0 },

@@ -23,7 +23,11 @@ export function cardOf(
       keys: [keyFrom(handle, seed)],
       tierOffered: "ATTESTED",
       tierRequired: "VERIFIED",
-      policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+      policies: {
+        max_message_body_kb: 64,
+        max_clock_skew_seconds: 300,
+        rate_limit_msg_per_min: 60,
+      },
       issuedAt: "2026-05-05T15:00:00Z",
       claims,
     },

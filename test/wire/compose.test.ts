@@ -187,7 +187,7 @@ describe("a draft is refused", () => {
   }
 
   it("when its line would be too long, whatever the limits say", () => {
-    const limits = { ...DEFAULT_LIMITS, maxMessageBodyKb: 2_048 };
+    const limits = { ...DEFAULT_LIMITS, max_message_body_kb: 2_048 };
     expect(problemOf({ body: "x".repeat(MAX_LINE_BYTES) }, limits)).toMatch("longer than 1048576");
     const fits = { ...draft, body: "x".repeat(MAX_LINE_BYTES - 5_000), subject: "s".repeat(500) };
     expect(checkDraft(fits, limits)).toEqual({ ok: true });
@@ -195,7 +195,7 @@ describe("a draft is refused", () => {
   });
 
   it("when body, subject, refs and recipients together leave no room for the rest", () => {
-    const limits = { ...DEFAULT_LIMITS, maxMessageBodyKb: 2_048 };
+    const limits = { ...DEFAULT_LIMITS, max_message_body_kb: 2_048 };
     const besides = '"model ready"'.length + '[[],["scribe"]]'.length + 4_096;
     const body = "x".repeat(MAX_LINE_BYTES - besides - '""'.length);
     const tooLong = "the line would be longer than 1048576 bytes";
@@ -215,7 +215,7 @@ describe("a draft is refused", () => {
     expect(problemOf({ type: "ack", correlationId: "c" })).toBe("fine");
     expect(problemOf({ to: ["*"], correlationId: "x".repeat(256) })).toBe("fine");
     expect(problemOf({ to: Array<string>(1_024).fill("*") })).toBe("fine");
-    expect(problemOf({}, { ...DEFAULT_LIMITS, maxRefs: 0 })).toBe("fine");
+    expect(problemOf({}, { ...DEFAULT_LIMITS, max_refs: 0 })).toBe("fine");
     const deepest = { ...draft, body: (deep as JsonValue[])[0]! };
     expect(composeLine(deepest, place, signer).message.body).toEqual(deepest.body);
   });

@@ -124,7 +124,7 @@ function answerDue(
   const { dueMs, by, place } = owed;
   const isDated = dueOf(body, parseTimestamp(timestamp) ?? 0) !== undefined;
   if (type !== "proposal" || isDated || !isChained(place)) return { dueMs };
-  const answerMs = known.place.answerTimes.answerMinutes * MINUTE_MS;
+  const answerMs = known.place.limits.answer_minutes * MINUTE_MS;
   const fromReadingMs = Math.max(answerMs, 2 * known.cadenceMs(by));
   const readMs = owed.readMs ?? (by === known.place.self ? ownReadMs(known, owed) : undefined);
   if (readMs !== undefined) return { dueMs: Math.min(dueMs, readMs + fromReadingMs) };

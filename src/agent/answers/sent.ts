@@ -159,7 +159,7 @@ function factsOf(known: Sending): SentFacts {
 
 function waitOf(known: Sending, { type, sentMs }: HeldLine, to: string): WaitsFor | undefined {
   if (!isState(type) && awaitsComparison(known, to)) return "comparison";
-  const skewMs = known.place.limits.maxClockSkewSeconds * SECOND_MS;
+  const skewMs = known.place.limits.max_clock_skew_seconds * SECOND_MS;
   return sentMs - known.world.clock.wallMs() > skewMs ? "clock" : undefined;
 }
 

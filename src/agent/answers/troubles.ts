@@ -83,7 +83,7 @@ interface UnderWay {
 
 function findUnderWay(core: Core): readonly UnderWay[] {
   const { store, place, world } = core;
-  const maxMs = world.clock.wallMs() + place.limits.maxClockSkewSeconds * SECOND_MS;
+  const maxMs = world.clock.wallMs() + place.limits.max_clock_skew_seconds * SECOND_MS;
   const sent = store
     .newestSaid(place.self, MOST_SENT)
     .flatMap((n) => store.line(n) ?? [])

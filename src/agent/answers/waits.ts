@@ -48,7 +48,7 @@ function decisionWaits({ store, place, world }: Known, peer: string): WaitView[]
     return [
       view("held", line, `a key of ${peer} was revoked, and no other was compared`, receivedMs),
     ];
-  const isAhead = sentMs - place.limits.maxClockSkewSeconds * 1_000 > receivedMs;
+  const isAhead = sentMs - place.limits.max_clock_skew_seconds * 1_000 > receivedMs;
   if (isAhead && sentMs > world.clock.wallMs()) {
     const detail = `it is dated ${new Date(sentMs).toISOString()}, ahead of our clock`;
     return [view("ahead", line, detail, receivedMs)];

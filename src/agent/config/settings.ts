@@ -1,133 +1,211 @@
-import { isHandle } from "../../wire/handle.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { isHandle } from "../../wire/handle.ts";
 
-/** What an operator chooses for one agent; `settings.json` in its private folder. */
-export interface AgentSettings {
-  /** Replace the roster on wires that declare none. Spec 1.1. */
-  readonly peers: readonly string[];
-  /** Whether beats tell what the agent last did. Spec 3.1. */
-  readonly showLastAction: boolean;
-  /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
-  readonly keyGraceHours: number;
-  readonly hooks: HookSettings;
-  readonly wake: WakeSettings;
-  /** A guard of git that cannot decide blocks. Spec 3.6. */
-  readonly guardStrict: boolean;
-  /** The daemon archives a year when it is over. Spec 1.10. */
-  readonly archiveAtYearEnd: boolean;
-  /** The daemon audits the wire each night. Spec 4.2. */
-  readonly nightlyAudit: boolean;
+/** What may be the value of a setting. */
+interface Kind<T> {
+  /** As messages and docs/settings.md name it. */
+  readonly type: string;
+  readonly is: (value: unknown) => value is T;
 }
 
-/** What is run by itself. Spec 8.3. */
-export interface HookSettings {
-  /** The program and its arguments, run on a notice; none: nothing is run. */
-  readonly onNotice: readonly string[];
-  /** The same, when the agent has approved its shutdown: it ends the agent. Spec 3.8. */
-  readonly onStop: readonly string[];
-  /** How long a run may take. */
-  readonly timeoutSeconds: number;
-  /** How many runs may begin within an hour. */
-  readonly runsPerHour: number;
+export interface Setting extends Kind<unknown> {
+  readonly default: unknown;
+  readonly unit?: string;
+  /** "operator": `deaddrop config` asks for the operator's consent, because it runs a program or switches a check off. */
+  readonly changedBy: "agent" | "operator";
+  readonly about: string;
 }
 
-/** How often sessions of tools are woken, or asked to go on, within an hour. Spec 8.3. */
-export interface WakeSettings {
-  readonly perPeer: number;
-  readonly perThread: number;
-  readonly inAll: number;
-  /** Between these times of the day nobody is woken, as `22:00-07:00` in local time; "": never so. */
-  readonly quiet: string;
-}
-
-const MAX_GRACE_HOURS = 24 * 365;
-const MAX_TIMEOUT_SECONDS = 24 * 3_600;
-const MAX_RUNS_PER_HOUR = 3_600;
-const MAX_WAKES_PER_HOUR = 3_600;
-const QUIET = /^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$/;
 const MAX_ARGUMENTS = 64;
 const MAX_ARGUMENT_LENGTH = 4_096;
 
-export const DEFAULT_SETTINGS: AgentSettings = {
-  peers: [],
-  showLastAction: true,
-  keyGraceHours: 24,
-  hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
-  wake: { perPeer: 16, perThread: 12, inAll: 24, quiet: "" },
-  guardStrict: false,
-  archiveAtYearEnd: true,
-  nightlyAudit: true,
+const FLAG: Kind<boolean> = {
+  type: "true or false",
+  is: (value) => typeof value === "boolean",
 };
-
-/** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
-export function readAgentSettings(value: unknown, path: string): AgentSettings {
-  if (value === undefined) return DEFAULT_SETTINGS;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(path, "is not a JSON object");
-  }
-  const fields = value as Record<string, unknown>;
-  const flag = (key: string, fallback: boolean): boolean => {
-    const given = fields[key];
-    if (given === undefined) return fallback;
-    if (typeof given !== "boolean") throw invalid(path, `${key} must be true or false`);
-    return given;
-  };
-  const count = (key: string, fallback: number, least: number, most: number): number => {
-    const given = fields[key] ?? fallback;
-    if (typeof given === "number" && given >= least && given <= most) return given;
-    throw invalid(path, `${key} must be a number from ${least} to ${most}`);
-  };
-  const { hooks, wake } = DEFAULT_SETTINGS;
-  const wakes = (key: string, fallback: number): number =>
-    Math.floor(count(key, fallback, 0, MAX_WAKES_PER_HOUR));
-  const quiet = fields["wake.quiet"] ?? wake.quiet;
-  if (typeof quiet !== "string" || !QUIET.test(quiet)) {
-    throw invalid(path, 'wake.quiet must be two times of the day, as in "22:00-07:00"');
-  }
-  const peers = fields["peers"] ?? [];
-  if (!Array.isArray(peers) || !peers.every((peer) => typeof peer === "string" && isHandle(peer))) {
-    throw invalid(path, "peers must be a list of handles");
-  }
-  return {
-    peers: peers as string[],
-    showLastAction: flag("heartbeat.show_last_action", DEFAULT_SETTINGS.showLastAction),
-    keyGraceHours: count("keys.grace_hours", DEFAULT_SETTINGS.keyGraceHours, 0, MAX_GRACE_HOURS),
-    hooks: {
-      onNotice: commandOf(fields["hooks.on_notice"] ?? hooks.onNotice, "hooks.on_notice", path),
-      onStop: commandOf(fields["hooks.on_stop"] ?? hooks.onStop, "hooks.on_stop", path),
-      timeoutSeconds: count("hooks.timeout_seconds", hooks.timeoutSeconds, 1, MAX_TIMEOUT_SECONDS),
-      runsPerHour: Math.floor(
-        count("hooks.runs_per_hour", hooks.runsPerHour, 1, MAX_RUNS_PER_HOUR),
-      ),
-    },
-    wake: {
-      perPeer: wakes("wake.per_peer", wake.perPeer),
-      perThread: wakes("wake.per_thread", wake.perThread),
-      inAll: wakes("wake.per_hour", wake.inAll),
-      quiet,
-    },
-    guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
-    archiveAtYearEnd: flag("archive.at_year_end", DEFAULT_SETTINGS.archiveAtYearEnd),
-    nightlyAudit: flag("audit.nightly", DEFAULT_SETTINGS.nightlyAudit),
-  };
-}
-
-function commandOf(value: unknown, key: string, path: string): readonly string[] {
-  const isArgument = (each: unknown): boolean =>
-    typeof each === "string" && each.length <= MAX_ARGUMENT_LENGTH && !each.includes("\0");
-  if (
+const HANDLES: Kind<readonly string[]> = {
+  type: "a list of handles, such as forge,scribe",
+  is: (value): value is string[] =>
+    Array.isArray(value) && value.every((each) => typeof each === "string" && isHandle(each)),
+};
+/** A program and its arguments; none: nothing is run. */
+const COMMAND: Kind<readonly string[]> = {
+  type: 'a JSON list of a program and its arguments, such as ["notify-send","mail"]',
+  is: (value): value is string[] =>
     Array.isArray(value) &&
     value.length <= MAX_ARGUMENTS &&
     value.every(isArgument) &&
-    value[0] !== ""
-  ) {
-    return value as string[];
+    value[0] !== "",
+};
+const TIMES: Kind<string> = {
+  type: 'two times of the day, such as 22:00-07:00, or ""',
+  is: (value): value is string =>
+    typeof value === "string" &&
+    /^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$/.test(value),
+};
+
+function isArgument(value: unknown): boolean {
+  return typeof value === "string" && value.length <= MAX_ARGUMENT_LENGTH && !value.includes("\0");
+}
+
+function number(least: number, most: number, isInRange = Number.isFinite): Kind<number> {
+  return {
+    type: `a ${isInRange === Number.isInteger ? "whole " : ""}number from ${least} to ${most}`,
+    is: (value): value is number =>
+      typeof value === "number" && isInRange(value) && value >= least && value <= most,
+  };
+}
+
+const count = (least: number, most: number): Kind<number> => number(least, most, Number.isInteger);
+const WAKES = { ...count(0, 3_600), unit: "wakes an hour", changedBy: "agent" } as const;
+
+/**
+ * All settings of one agent on one wire: keys of `settings.json` in its private folder. The parser,
+ * `deaddrop config` and docs/settings.md follow from it. Spec 8.6.
+ */
+export const SETTINGS = {
+  "heartbeat.show_last_action": {
+    ...{ ...FLAG, default: true, changedBy: "agent" },
+    about: "Heartbeats include the agent's last action (`deaddrop status set`).",
+  },
+  "keys.grace_hours": {
+    ...{ ...number(0, 24 * 365), default: 24, unit: "hours", changedBy: "agent" },
+    about:
+      "How long after a key rotation (`deaddrop key rotate`) peers are asked to retire the old key.",
+  },
+  peers: {
+    ...{ ...HANDLES, default: [], changedBy: "agent" },
+    about:
+      "The peers, on a wire whose configuration has no roster. `deaddrop join --peer` sets it.",
+  },
+  "hooks.on_notice": {
+    ...{ ...COMMAND, default: [], changedBy: "operator" },
+    about: "Run when the agent gets a notice (docs/settings.md, A command on a notice).",
+  },
+  "hooks.on_stop": {
+    ...{ ...COMMAND, default: [], changedBy: "operator" },
+    about:
+      "Run when the agent has approved its shutdown, to stop the agent (docs/settings.md, A command on a shutdown).",
+  },
+  "hooks.timeout_seconds": {
+    ...{ ...number(1, 24 * 3_600), default: 60, unit: "seconds", changedBy: "agent" },
+    about: "A hook that takes longer is killed with its process group.",
+  },
+  "hooks.runs_per_hour": {
+    ...{ ...count(1, 3_600), default: 20, unit: "runs an hour", changedBy: "agent" },
+    about: "How many hook runs may start within an hour. Later notices wait for the next run.",
+  },
+  "wake.per_hour": {
+    ...{ ...WAKES, default: 24 },
+    about:
+      "How often sessions of coding tools are woken for mail, or asked to continue at the end of a turn (docs/agents.md). 0: never. Each peer has a reserved share, and a quarter is reserved for urgent mail and overdue answers.",
+  },
+  "wake.per_peer": {
+    ...{ ...WAKES, default: 16 },
+    about: "The same for the messages of one peer; a quarter is reserved for urgent ones.",
+  },
+  "wake.per_thread": {
+    ...{ ...WAKES, default: 12 },
+    about: "The same for the messages of one thread, except urgent ones.",
+  },
+  "wake.quiet": {
+    ...{ ...TIMES, default: "", unit: "local time", changedBy: "agent" },
+    about:
+      "Quiet hours: nobody is woken or asked to continue. Mail is still announced while the agent works.",
+  },
+  "guard.strict": {
+    ...{ ...FLAG, default: false, changedBy: "operator" },
+    about:
+      "Block a commit or a push when the guard (`deaddrop guard`) cannot decide. Otherwise it says why and allows it.",
+  },
+  "archive.at_year_end": {
+    ...{ ...FLAG, default: true, changedBy: "agent" },
+    about:
+      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Otherwise, `deaddrop archive` does it.",
+  },
+  "audit.nightly": {
+    ...{ ...FLAG, default: true, changedBy: "operator" },
+    about:
+      "The daemon audits the wire nightly (03:41 UTC) in a separate process. Findings raise one incident for the operator.",
+  },
+} satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;
+type ValueOf<S> = S extends Kind<infer T> ? T : never;
+/** What an operator chooses for one agent. */
+export type AgentSettings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> };
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** @throws DeaddropError "usage", which lists the settings */
+export function settingNamed(name: string): SettingName {
+  const found = NAMES.find((each) => each === name);
+  if (found !== undefined) return found;
+  throw new DeaddropError("usage", `there is no setting "${name}"`, {
+    hint: `there are ${NAMES.join(", ")}; limits and other policy of the whole wire are in its config.json`,
+  });
+}
+
+/** The value that a person typed: JSON, or a text as it stands. @throws DeaddropError "usage" */
+export function parseSetting(name: SettingName, text: string): unknown {
+  const { type, is }: Setting = SETTINGS[name];
+  const value = parseTyped(text);
+  const given = name === "peers" && !Array.isArray(value) ? text.split(/\s*,\s*/) : value;
+  if (is(given)) return given;
+  throw new DeaddropError("usage", `${name}: ${JSON.stringify(text)} is not ${type}`);
+}
+
+function parseTyped(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
-  throw invalid(path, `${key} must be a list of a program and its arguments`);
+}
+
+/** The settings in the JSON of `settings.json`, with defaults filled in. @throws DeaddropError "config" */
+export function readAgentSettings(file: unknown, path: string): AgentSettings {
+  const fields = asFields(file, path);
+  const read = NAMES.map((name) => {
+    const { type, is, default: byDefault }: Setting = SETTINGS[name];
+    const value = fields[name] === undefined ? byDefault : fields[name];
+    if (is(value)) return [name, value];
+    throw invalid(path, `${name} must be ${type}`);
+  });
+  return Object.fromEntries(read) as AgentSettings;
+}
+
+export const DEFAULT_SETTINGS = readAgentSettings({}, "");
+
+/** The same, and refuses unknown names, which `settings.json` of a newer version may have. @throws DeaddropError */
+export function checkSettings(file: unknown, path: string): AgentSettings {
+  Object.keys(asFields(file, path)).forEach(settingNamed);
+  return readAgentSettings(file, path);
+}
+
+/** The file with what differs between `before` and `after` changed; undefined restores a default. */
+export function mergeSettings(
+  file: unknown,
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const names = Object.keys({ ...before, ...after });
+  const changed = names.filter((name) => !isSame(before[name], after[name]));
+  return { ...(file as object), ...Object.fromEntries(changed.map((name) => [name, after[name]])) };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function asFields(file: unknown = {}, path: string): Readonly<Record<string, unknown>> {
+  if (typeof file === "object" && file !== null && !Array.isArray(file))
+    return file as Record<string, unknown>;
+  throw invalid(path, "is not a JSON object");
 }
 
 function invalid(path: string, problem: string): DeaddropError {
   return new DeaddropError("config", `${path}: ${problem}`, {
-    hint: "see `deaddrop config list` for what can be set",
+    hint: `correct ${path}; docs/settings.md lists what may be there`,
   });
 }

@@ -198,7 +198,11 @@ export class CarrierReading {
       if (isLive) this.#charge(owner, checked, taken, at);
       result.add(owner, taken, isLive, name);
       if (taken.isFull)
-        result.stop(owner, "rate", `more lines than ${at.by.limits.rateLimitMsgPerMin} a minute`);
+        result.stop(
+          owner,
+          "rate",
+          `more lines than ${at.by.limits.rate_limit_msg_per_min} a minute`,
+        );
       else if (read.hasMore) result.more(owner);
       await at.nextTurn();
     } catch (error) {
@@ -289,7 +293,7 @@ export class CarrierReading {
 
   #mayTake(author: string, type: string, at: ReadingNow): boolean {
     const { tier } = at.by.believed(author);
-    const rate = { perMinute: at.by.limits.rateLimitMsgPerMin, monoMs: at.now().monoMs };
+    const rate = { perMinute: at.by.limits.rate_limit_msg_per_min, monoMs: at.now().monoMs };
     return this.#allowances.mayTake(author, type, tier, rate);
   }
 

@@ -807,7 +807,7 @@ class Taking {
       key?.active === false &&
       key.last !== undefined &&
       this.#store.chains.stateOf({ author, ...key.last }) === "linked";
-    const skewMs = limits.maxClockSkewSeconds * 1_000;
+    const skewMs = limits.max_clock_skew_seconds * 1_000;
     return {
       ...{ self, limits, receivedMs, nowMs: this.#nowMs, isOurs, aside, isLive },
       tier: believed.blocked ? undefined : believed.tier,

@@ -88,7 +88,7 @@ export class Session {
       this.notices,
       operatorIncidents(core),
       policyDrift(core, () => this.config),
-      new KeyDuty(core, trust, settings.keyGraceHours),
+      new KeyDuty(core, trust, settings["keys.grace_hours"]),
       new TierDuty(core, trust),
       parkingDuty(core, hooks?.stop),
       evidenceDuty(core, paths),
@@ -120,14 +120,14 @@ export function corePlace(
   { handle, paths, config, pinned, tiers, settings }: AgentConfig,
   trust: Pick<PrivateTrust, "store" | "identity">,
 ): CorePlace {
-  const { signing, limits, answerTimes, domains, protocolVersion } = config;
+  const { signing, limits, domains, protocolVersion } = config;
   return {
-    ...{ self: handle, signing, limits, answerTimes, domains, pinned, tiers },
+    ...{ self: handle, signing, limits, domains, pinned, tiers },
     // A configuration without one is completed before it is pinned.
     wireId: config.wireId ?? paths.wireKey,
     version: protocolVersion === "v3.0" ? "v3.0" : "v3.1",
     ...{ markPath: paths.mark, inboxPath: paths.inbox },
-    hidesLastAction: !settings.showLastAction,
+    hidesLastAction: !settings["heartbeat.show_last_action"],
     get signer() {
       return trust.identity.signer;
     },

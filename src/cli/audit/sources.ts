@@ -129,10 +129,10 @@ function strangersPlace(
     ...peerNamed(store, author),
     ...{ tier: "ATTESTED", blocked: false, held: undefined },
   });
-  const { signing, limits, answerTimes, domains, unchained, rosterEpoch } = config;
+  const { signing, limits, domains, unchained, rosterEpoch } = config;
   const members = new Map(roster.map((handle) => [handle, !unchained.includes(handle)]));
   return {
-    ...{ self: "", wireId, version: "v3.1", signing, limits, answerTimes, domains, believed },
+    ...{ self: "", wireId, version: "v3.1", signing, limits, domains, believed },
     ...{ pinned: { roster: members, epoch: rosterEpoch }, tiers: DEFAULT_HEARTBEAT_TIERS },
     signer: makeSigner("auditor", new Uint8Array(32)),
     // Nothing is signed, and files are written to a disk of this process alone.

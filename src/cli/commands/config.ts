@@ -4,16 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { pendingPolicy } from "../../agent/config/pending-policy.ts";
-import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
-import { sanitise } from "../../framing/sanitise.ts";
 import {
-  changedOnto,
   checkSettings,
+  mergeSettings,
+  parseSetting,
   settingNamed,
   SETTINGS,
-  settingValue,
-  withSetting,
-} from "../../setup/settings-table.ts";
+  type Setting,
+  type SettingName,
+} from "../../agent/config/settings.ts";
+import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { calling } from "../../storage/disk/errno.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
@@ -41,25 +42,31 @@ export const config = define({
       about: "one setting, as JSON",
       args: { "<key>": "" },
       run(cli, flags, { key }) {
-        const { byDefault } = settingNamed(key);
-        const { host, place } = agentPlace(cli, flags);
-        const file = readSettings(host.disk, place.paths) as Record<string, unknown> | undefined;
-        const value = file?.[key] ?? byDefault;
+        const value = agentPlace(cli, flags).place.settings[settingNamed(key)];
         emit(cli, flags, { key, value }, () => JSON.stringify(value));
       },
     }),
     set: define({
-      about: "change one setting; a running daemon takes it at once",
+      about: "change one setting; a running daemon applies it at once",
       args: { "<key>": "", "<value>": "" },
-      examples: ["deaddrop config set guard.strict true"],
-      run: (cli, flags, { key, value }) => set(cli, key, value, flags),
+      options: CONSENT_OPTIONS,
+      examples: ["deaddrop config set wake.per_hour 12"],
+      run(cli, flags, { key, value }) {
+        const name = settingNamed(key);
+        return set(cli, flags, name, parseSetting(name, value));
+      },
     }),
     unset: define({
-      about: "put a setting's default back",
+      about: "restore the default of a setting",
       args: { "<key>": "" },
-      run: (cli, flags, { key }) => set(cli, key, undefined, flags),
+      options: CONSENT_OPTIONS,
+      run: (cli, flags, { key }) => set(cli, flags, settingNamed(key), undefined),
     }),
-    edit: define({ about: "open the settings in your editor", run: edit }),
+    edit: define({
+      about: "open the settings in your editor",
+      options: CONSENT_OPTIONS,
+      run: edit,
+    }),
     accept: define({
       about: "agree to the wire's config.json and tiers.json as they are now (operator)",
       options: CONSENT_OPTIONS,
@@ -71,19 +78,17 @@ export const config = define({
 
 /** `deaddrop config list`: the settings, and how the wire's policy differs from the pinned one. */
 function list(cli: Cli, flags: GlobalFlags): void {
-  const at = agentPlace(cli, flags);
-  const file = readSettings(at.host.disk, at.place.paths) as Record<string, unknown> | undefined;
-  const settings = SETTINGS.map(({ key, byDefault, about }) => ({
-    key,
-    value: file?.[key] ?? byDefault,
-    default: byDefault,
-    about,
+  const { host, place } = agentPlace(cli, flags);
+  const settings = Object.entries<Setting>(SETTINGS).map(([key, setting]) => ({
+    ...{ key, value: place.settings[key as SettingName], default: setting.default },
+    ...{ unit: setting.unit ?? null, changed_by: setting.changedBy, about: setting.about },
   }));
-  const { lines } = pendingPolicy(at.host.disk, at.place);
-  emit(cli, flags, { settings, file: at.place.paths.settings, wire_differs: lines }, (paint) => {
-    const rows = settings.map(({ key, value, default: byDefault, about }) => [
+  const { lines } = pendingPolicy(host.disk, place);
+  emit(cli, flags, { settings, file: place.paths.settings, wire_differs: lines }, (paint) => {
+    const rows = settings.map(({ key, value, default: byDefault, unit, about }) => [
       { text: key, style: "bold" as const },
       { text: JSON.stringify(value), style: value === byDefault ? undefined : ("cyan" as const) },
+      unit ?? "",
       about,
     ]);
     const note =
@@ -94,29 +99,21 @@ function list(cli: Cli, flags: GlobalFlags): void {
   });
 }
 
-/** Sets one setting; without text it goes back to its default. */
+/** Sets one setting; undefined restores its default. */
 async function set(
   cli: Cli,
-  key: string,
-  text: string | undefined,
-  flags: GlobalFlags,
+  flags: GlobalFlags & ConsentFlags,
+  key: SettingName,
+  value: unknown,
 ): Promise<void> {
-  const setting = settingNamed(key);
-  const value = text === undefined ? undefined : settingValue(setting, text);
-  const at = agentPlace(cli, flags);
-  const file = readSettings(at.host.disk, at.place.paths);
-  await save(at, withSetting(file, key, value));
-  const now = value ?? setting.byDefault;
-  emit(
-    cli,
-    flags,
-    { key, value: now },
-    (paint) => `${paint("bold", key)} is ${JSON.stringify(now)}`,
-  );
+  await change(cli, flags, agentPlace(cli, flags), (file) => ({ ...file, [key]: value }));
+  const now = value ?? SETTINGS[key].default;
+  const text = JSON.stringify(now);
+  emit(cli, flags, { key, value: now }, (paint) => `${paint("bold", key)} is ${text}`);
 }
 
 /** Opens the settings in the operator's editor; what cannot be read is not taken. */
-async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
+async function edit(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void> {
   const editor = cli.env["VISUAL"] ?? cli.env["EDITOR"];
   if (editor === undefined || editor.trim() === "") {
     throw new DeaddropError("usage", "no editor is named", {
@@ -124,18 +121,50 @@ async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
     });
   }
   const at = agentPlace(cli, flags);
-  const before = readSettings(at.host.disk, at.place.paths) ?? {};
+  const before = settingsFile(at);
   const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`, (typed) => {
     const settings = parsed(typed);
     checkSettings(settings, at.place.paths.settings);
-    return settings;
+    return settings as SettingsFile;
   });
   const changed = JSON.stringify(after) !== JSON.stringify(before);
   // What was set while the editor was open stays, unless it was changed there too.
-  const now = readSettings(at.host.disk, at.place.paths);
-  const settings = changedOnto(now, before, after);
-  if (changed) await save(at, settings);
+  const settings = changed
+    ? await change(cli, flags, at, (file) => mergeSettings(file, before, after))
+    : before;
   emit(cli, flags, { changed, settings }, () => (changed ? "saved" : "nothing was changed"));
+}
+
+type SettingsFile = Readonly<Record<string, unknown>>;
+
+function settingsFile({ host, place }: AgentPlace): SettingsFile {
+  return (readSettings(host.disk, place.paths) ?? {}) as SettingsFile;
+}
+
+/** Changes settings.json, with the operator's consent to a setting that asks for it; returns the file. */
+async function change(
+  cli: Cli,
+  flags: ConsentFlags,
+  at: AgentPlace,
+  make: (file: SettingsFile) => SettingsFile,
+): Promise<SettingsFile> {
+  const { paths } = at.place;
+  const current = settingsFile(at);
+  const [from, to] = [current, make(current)].map((file) => checkSettings(file, paths.settings));
+  const asked = (Object.keys(SETTINGS) as SettingName[]).filter(
+    (name) =>
+      SETTINGS[name].changedBy === "operator" &&
+      JSON.stringify(from?.[name]) !== JSON.stringify(to?.[name]),
+  );
+  if (asked.length > 0) {
+    const effect = asked.map((name) => `${name} becomes ${JSON.stringify(to?.[name])}`);
+    const action = { action: "config set", target: asked.join(", "), effect, word: "change" };
+    await confirmOperator(cli, flags, action, paths.operatorJournal);
+  }
+  const changed = make(settingsFile(at));
+  saveSettings(at.host.disk, paths, changed);
+  await reloadDaemon(paths);
+  return changed;
 }
 
 /** What `take` makes of the text that the editor leaves. A text that it refuses is kept, and named. */
@@ -189,13 +218,6 @@ function parsed(text: string): unknown {
       cause,
     });
   }
-}
-
-async function save(at: AgentPlace, file: unknown): Promise<void> {
-  const { paths } = at.place;
-  checkSettings(file, paths.settings);
-  saveSettings(at.host.disk, paths, file);
-  await reloadDaemon(paths);
 }
 
 /** `deaddrop config accept`: the operator agrees to what the wire says now. */

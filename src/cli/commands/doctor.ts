@@ -104,7 +104,7 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
     return [];
   });
   if (wireDir === undefined) {
-    return [...found, checkClock(nowMs, undefined, DEFAULT_LIMITS.maxClockSkewSeconds)];
+    return [...found, checkClock(nowMs, undefined, DEFAULT_LIMITS.max_clock_skew_seconds)];
   }
   const folder = wireDir;
   const loaded = checking("agent", () => {
@@ -122,7 +122,7 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
     ...checking("filesystem", () => [checkFilesystem(folder)]),
     ...checking("disk space", () => [checkSpace(folder, "wire")]),
     ...checking("clock", () => [
-      checkClock(nowMs, folder, place?.config.limits.maxClockSkewSeconds ?? 300),
+      checkClock(nowMs, folder, place?.config.limits.max_clock_skew_seconds ?? 300),
     ]),
   ];
   return [...loaded, ...onDisk, ...(place === undefined ? [] : placeFindings(cli, host, place))];

@@ -124,7 +124,7 @@ function whoIsAsked(cli: Cli, flags: GlobalFlags, repository: Repository): Asked
     return {
       ...{ absent: absentNote(project, owned) ?? null },
       ...{ handle: place.handle, wire: place.wire.folder, trouble: null },
-      strict: place.settings.guardStrict,
+      strict: place.settings["guard.strict"],
       overrides: lastOverrides(host.disk, place.paths, SHOWN_OVERRIDES),
     };
   } catch (error) {

@@ -122,7 +122,7 @@ const BIND =
 /** As our own settings say; where they cannot be found, those that the hook was installed with. */
 function isStrict(cli: Cli, flags: CheckFlags): boolean {
   try {
-    return agentPlace(cli, flags).place.settings.guardStrict;
+    return agentPlace(cli, flags).place.settings["guard.strict"];
   } catch (error) {
     failure(error);
   }

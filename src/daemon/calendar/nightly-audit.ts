@@ -32,7 +32,7 @@ const SHOWN_ID = 10;
  */
 export async function auditTonight(work: NightlyAudit): Promise<void> {
   const { agent, queue, log } = work;
-  if (!agent.place.settings.nightlyAudit) return;
+  if (!agent.place.settings["audit.nightly"]) return;
   const { code, out, said } = await runAudit(work);
   if (work.signal.aborted) return;
   const found = code === 0 || code === 1 ? violationsIn(out) : undefined;

@@ -61,7 +61,7 @@ export async function archiveClosedYear(
   queue: Queue,
   log: Logger,
 ): Promise<void> {
-  if (!agent.place.settings.archiveAtYearEnd) return;
+  if (!agent.place.settings["archive.at_year_end"]) return;
   try {
     const { year, files } = await queue(() => agent.archive());
     for (const row of files) {

@@ -33,7 +33,7 @@ export function makeNoticeHook(
 
   function schedule(): void {
     if (isRunning || timer !== undefined || count === 0 || signal.aborted) return;
-    const { runsPerHour } = settings();
+    const runsPerHour = settings()["hooks.runs_per_hour"];
     const budgetMs = budgetWaitMs(begunMs, runsPerHour, clock.monoMs());
     if (budgetMs > 0 && !isOverBudget) {
       log.warn(
@@ -47,7 +47,7 @@ export function makeNoticeHook(
 
   function begin(): void {
     timer = undefined;
-    const { onNotice: command, runsPerHour } = settings();
+    const { "hooks.on_notice": command, "hooks.runs_per_hour": runsPerHour } = settings();
     const [told, total] = [waiting, count];
     [waiting, count] = [[], 0];
     if (command.length === 0 || signal.aborted) return;
@@ -62,7 +62,7 @@ export function makeNoticeHook(
   }
 
   return (notice) => {
-    if (settings().onNotice.length === 0) return;
+    if (settings()["hooks.on_notice"].length === 0) return;
     if (waiting.length < MAX_HOOK_LINES) waiting.push(notice);
     count += 1;
     schedule();

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import type { HookSettings } from "../../agent/config/settings.ts";
+import type { AgentSettings } from "../../agent/config/settings.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import { sanitise } from "../../wire/quote.ts";
 import { runProgram, type ProgramEnd, type ProgramRun } from "../run-program.ts";
@@ -18,7 +18,7 @@ export interface HookEnd extends Pick<ProgramEnd, "how" | "detail"> {
 /** What the hooks of a daemon run with. */
 export interface HookHost {
   /** What the operator has set now. */
-  settings(): HookSettings;
+  settings(): AgentSettings;
   /** Who the agent is: `DEADDROP_AS` and `DEADDROP_WIRE`. */
   who(): Readonly<Record<string, string>>;
   run(run: HookRun): Promise<HookEnd>;
@@ -33,7 +33,7 @@ export function startHook(
   { facts, ...hook }: Pick<HookRun, "command" | "input" | "facts">,
   ended: (end: HookEnd) => void,
 ): void {
-  const timeoutMs = settings().timeoutSeconds * 1_000;
+  const timeoutMs = settings()["hooks.timeout_seconds"] * 1_000;
   run({ ...hook, facts: { ...who(), ...facts }, timeoutMs, signal }).then(ended, (error: unknown) =>
     ended(notStarted(error)),
   );

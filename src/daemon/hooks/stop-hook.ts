@@ -10,7 +10,7 @@ export function makeStopHook(host: HookHost, ended: () => void): StopHook {
   const ends = new Map<string, StopEnd | undefined>();
 
   function begin({ by, request, peer }: Parameters<StopHook["run"]>[0]): StopEnd | undefined {
-    const { onStop: command } = host.settings();
+    const command = host.settings()["hooks.on_stop"];
     if (command.length === 0) return { outcome: "none", detail: "no command is set" };
     const facts = { DEADDROP_HOOK: "on_stop", DEADDROP_PEER: peer, DEADDROP_REQUEST: request };
     const input = `${JSON.stringify({ request, peer, approval: by })}\n`;

@@ -37,8 +37,8 @@ export function openToolSessions(
     rounds,
     spent: spentWakes(agent, log),
     operator: {
-      limits: () => agent.place.settings.wake,
-      isQuiet: () => isQuietAt(agent.place.settings.wake.quiet, new Date(wallMs())),
+      limits: () => agent.place.settings,
+      isQuiet: () => isQuietAt(agent.place.settings["wake.quiet"], new Date(wallMs())),
       overBudget: () => tellOverBudget(agent, queue, log, wallMs()),
     },
     host: { isAlive, isThreadShown, hasDesktop: hasDesktop(process.env), reach: reachSession },
@@ -79,13 +79,13 @@ function isSpentWake(value: unknown): value is SpentWake {
 
 /** Once in an hour: that mail waits because the agent was woken as often as it may be. Spec 8.3. */
 function tellOverBudget(agent: Agent, queue: Queue, log: Logger, nowMs: number): void {
-  const { perPeer, perThread, inAll } = agent.place.settings.wake;
+  const settings = agent.place.settings;
   const told = queue(() =>
     agent.tell({
       key: `wake_budget:${Math.floor(nowMs / HOUR_MS)}`,
       cause: "wake_budget",
       subject: "mail waits: the agent was woken as often as it may be within an hour",
-      detail: `${inAll} times in all, ${perPeer} for a peer, ${perThread} for a thread; see wake.per_hour in deaddrop config list`,
+      detail: `${settings["wake.per_hour"]} times in all, ${settings["wake.per_peer"]} for a peer, ${settings["wake.per_thread"]} for a thread; see wake.per_hour in deaddrop config list`,
     }),
   );
   told.catch((error: unknown) => log.warn({ detail: String(error) }, "the operator is not told"));

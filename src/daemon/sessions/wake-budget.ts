@@ -1,12 +1,9 @@
+import type { AgentSettings } from "../../agent/config/settings.ts";
 import type { NotWoken } from "../../protocol/beats/beat.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 
 /** How often an agent may be woken within an hour, or asked to go on. Spec 8.3. */
-export interface WakeLimits {
-  readonly perPeer: number;
-  readonly perThread: number;
-  readonly inAll: number;
-}
+export type WakeLimits = Pick<AgentSettings, "wake.per_hour" | "wake.per_peer" | "wake.per_thread">;
 
 /** A message that would wake. */
 export interface WakingMessage {
@@ -63,13 +60,13 @@ export class WakeBudget {
       spent.filter((each) => each.threads.includes(thread)).length;
     return messages.filter(({ from, thread, urgent }) => {
       const limit = (all: number): number => (urgent ? all : all - Math.floor(all / RESERVED));
-      if (countFor(from) >= limit(limits.perPeer)) return false;
-      if (!urgent && countIn(thread) >= limits.perThread) return false;
-      const share = Math.floor(limit(limits.inAll) / Math.max(1, 2 * peers.length));
+      if (countFor(from) >= limit(limits["wake.per_peer"])) return false;
+      if (!urgent && countIn(thread) >= limits["wake.per_thread"]) return false;
+      const share = Math.floor(limit(limits["wake.per_hour"]) / Math.max(1, 2 * peers.length));
       const kept = peers
         .filter((peer) => peer !== from)
         .reduce((sum, peer) => sum + Math.max(0, share - countFor(peer)), 0);
-      return spent.length + kept < limit(limits.inAll);
+      return spent.length + kept < limit(limits["wake.per_hour"]);
     });
   }
 

@@ -68,7 +68,7 @@ export function verdictOf(line: ChainedLine | LooseLine, at: Circumstances): Ver
   if (!at.isMember) return refused("left_member", `${author} is no member`);
   if (at.aside === "rejected")
     return refused("log_forked", "it is on a branch that the operator does not follow");
-  const rightMs = line.sentMs - at.limits.maxClockSkewSeconds * 1_000;
+  const rightMs = line.sentMs - at.limits.max_clock_skew_seconds * 1_000;
   if (at.isLive && rightMs > at.receivedMs && !at.isFollowedInTime) {
     const endMs = at.receivedMs + SKEW_WAIT_MS;
     if (rightMs > Math.min(at.nowMs, endMs)) {
@@ -91,14 +91,14 @@ export function policyProblem(
     const rank = isBlocked ? "blocked" : (tier ?? "of no known tier");
     return { reason: "tier_refused", detail: `${author} is ${rank}: ${type} is not taken` };
   }
-  const maxBytes = limits.maxMessageBodyKb * 1_024;
+  const maxBytes = limits.max_message_body_kb * 1_024;
   const bytes = tier !== "TRUSTED" && size > maxBytes ? bodyBytes(body) : 0;
   if (bytes > maxBytes) {
     const detail = `body has ${bytes} bytes; at most ${maxBytes} are taken`;
     return { reason: "body_too_large", detail };
   }
-  if (refs <= limits.maxRefs) return undefined;
-  return { reason: "too_many_refs", detail: `${refs} refs; at most ${limits.maxRefs} are taken` };
+  if (refs <= limits.max_refs) return undefined;
+  return { reason: "too_many_refs", detail: `${refs} refs; at most ${limits.max_refs} are taken` };
 }
 
 const PASSED: Verdict = { is: "passed" };

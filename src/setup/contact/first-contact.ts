@@ -243,14 +243,14 @@ function draftOf(
   const own = store.peers.get(handle)?.keys ?? [];
   // A backup that was put back may have brought an ended key into use: the card says so, at least.
   const isInUse = ({ keyId }: PinnedKey) => keyId === identity.signer.keyId;
-  const { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin } = config.limits;
+  const { max_message_body_kb, max_clock_skew_seconds, rate_limit_msg_per_min } = config.limits;
   return {
     handle,
     keys: own.filter((key) => key.active || isInUse(key)).map(cardKey),
     oldKeys: own.filter((key) => !key.active && !isInUse(key)).map(cardKey),
     tierOffered: "ATTESTED",
     tierRequired: "VERIFIED",
-    policies: { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin },
+    policies: { max_message_body_kb, max_clock_skew_seconds, rate_limit_msg_per_min },
     issuedAt: new Date(nowMs).toISOString(),
     claims,
   };

@@ -8,7 +8,10 @@ export interface ProtocolSubject {
   readonly unchained: readonly string[];
   readonly enforceSigned: boolean;
   readonly domains: readonly DomainSubject[];
-  readonly limits: { readonly maxMessageBodyKb: number; readonly rateLimitMsgPerMin: number };
+  readonly limits: {
+    readonly max_message_body_kb: number;
+    readonly rate_limit_msg_per_min: number;
+  };
 }
 
 export interface DomainSubject {
@@ -23,7 +26,7 @@ export interface DomainSubject {
  */
 export function protocolDocument(subject: ProtocolSubject): string {
   const { wireId, roster, unchained, enforceSigned } = subject;
-  const { maxMessageBodyKb, rateLimitMsgPerMin } = subject.limits;
+  const { max_message_body_kb, rate_limit_msg_per_min } = subject.limits;
   const members = new Map(roster.map((handle) => [handle, !unchained.includes(handle)]));
   const logs = roster.flatMap((handle) =>
     carriersOf(handle, members).map(({ path }) => `| ${code(path)} | ${code(handle)} only |\n`),
@@ -66,7 +69,7 @@ ${ownership(subject.domains)}
   Disagree with a counter-proposal or a rejection that gives a reason.
 - Say \`deaddrop ship\` when something is ready, with the files it is about.
 - Raise an incident for what must not wait; ack the ones that are addressed to you.
-- A body holds at most ${maxMessageBodyKb} KiB, and an agent sends at most ${rateLimitMsgPerMin} messages a minute. Point to
+- A body holds at most ${max_message_body_kb} KiB, and an agent sends at most ${rate_limit_msg_per_min} messages a minute. Point to
   files instead of pasting them.
 ${
   enforceSigned

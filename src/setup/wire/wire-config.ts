@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import { plainLimits, type WireConfig } from "../../trust/policy/config.ts";
-import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
+import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
 /** The text of config.json for a new wire. Spec 1.1. */
@@ -14,7 +14,7 @@ export function newConfigText(wireId: string, roster: readonly string[]): string
     roster,
     v3_signing: { enforce_signed: true, allow_unsigned_from: [] },
     domains: {},
-    limits: plainLimits({ ...DEFAULT_LIMITS, ...DEFAULT_ANSWER_TIMES }),
+    limits: DEFAULT_LIMITS,
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }

@@ -1,6 +1,7 @@
 import { canonicalBytes } from "../../wire/canonical.ts";
 import { didOf } from "../../wire/handle.ts";
 import { fromPlain, toPlain, type JsonObject } from "../../wire/json/json.ts";
+import type { Limits } from "../../wire/limits.ts";
 import { encodeBase64, type Signer } from "../../wire/signature.ts";
 import { KEY_NAME, type CardKey } from "./card.ts";
 import type { SasClaim } from "../pairing/pairing.ts";
@@ -18,11 +19,10 @@ export interface CardDraft {
   readonly supportedKinds?: readonly number[];
   readonly tierOffered: Tier;
   readonly tierRequired: Tier;
-  readonly policies: {
-    readonly maxMessageBodyKb: number;
-    readonly maxClockSkewSeconds: number;
-    readonly rateLimitMsgPerMin: number;
-  };
+  readonly policies: Pick<
+    Limits,
+    "max_message_body_kb" | "max_clock_skew_seconds" | "rate_limit_msg_per_min"
+  >;
   readonly issuedAt: string;
   /** For the digits, by the peer that each is meant for. See docs/decisions/010. */
   readonly claims?: ReadonlyMap<string, SasClaim>;
@@ -36,7 +36,6 @@ export function buildCard(draft: CardDraft, signer: Signer): Uint8Array {
   if (!draft.keys.some(({ keyId: id }) => id === signer.keyId)) {
     throw new TypeError(`${signer.keyId} signs no card that does not show it`);
   }
-  const { policies } = draft;
   const unsigned = fromPlain({
     schema_version: "v3.1",
     did: didOf(draft.handle),
@@ -49,11 +48,7 @@ export function buildCard(draft: CardDraft, signer: Signer): Uint8Array {
     supported_kinds: draft.supportedKinds ?? [],
     trust_tier_offered: draft.tierOffered,
     trust_tier_required_from_peers: draft.tierRequired,
-    policies: {
-      max_message_body_kb: policies.maxMessageBodyKb,
-      max_clock_skew_seconds: policies.maxClockSkewSeconds,
-      rate_limit_msg_per_min: policies.rateLimitMsgPerMin,
-    },
+    policies: draft.policies,
     issued_at: draft.issuedAt,
     ...plainClaims(draft.claims ?? new Map()),
   }) as JsonObject;

@@ -1,10 +1,5 @@
 import { agentName, isHandle, rosterProblems } from "../../wire/handle.ts";
-import {
-  DEFAULT_ANSWER_TIMES,
-  DEFAULT_LIMITS,
-  type AnswerTimes,
-  type Limits,
-} from "../../wire/limits.ts";
+import { DEFAULT_LIMITS, mapLimits, type Limits } from "../../wire/limits.ts";
 import { openDocument, shown, type DocumentReader } from "./document.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
@@ -44,7 +39,6 @@ export interface WireConfig {
   readonly signing: SigningPolicy;
   readonly domains: ReadonlyMap<string, Domain>;
   readonly limits: Limits;
-  readonly answerTimes: AnswerTimes;
 }
 
 export type ConfigParse =
@@ -67,7 +61,6 @@ export const DEFAULT_CONFIG: WireConfig = {
   signing: DEFAULT_SIGNING,
   domains: new Map(),
   limits: DEFAULT_LIMITS,
-  answerTimes: DEFAULT_ANSWER_TIMES,
 };
 
 /** Reads `config.json`. Every key is optional, unknown keys are passed over. Spec 1.1. */
@@ -83,6 +76,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
     return { ok: false, reason: "schema_drift", detail };
   }
   const roster = readRoster(reader);
+  const limits = reader.object("limits");
   const config: WireConfig = {
     wireId: readWireId(reader),
     protocolVersion,
@@ -91,7 +85,10 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
     rosterEpoch: reader.wholeNumber("roster_epoch", 0, MAX_EPOCH) ?? DEFAULT_CONFIG.rosterEpoch,
     signing: readSigning(reader.object("v3_signing")),
     domains: readDomains(reader, roster),
-    ...readLimits(reader.object("limits")),
+    limits: mapLimits(
+      (name, { least, most, default: byDefault }) =>
+        limits?.wholeNumber(name, least, most) ?? byDefault,
+    ),
   };
   if (reader.problems.length > 0) {
     return { ok: false, reason: "invalid", detail: reader.problems.join("\n") };
@@ -155,42 +152,6 @@ function readDomains(
     domains.set(name, { owner, paths });
   }
   return domains;
-}
-
-type LimitKey = keyof Limits | keyof AnswerTimes;
-
-/** The least and the greatest value of each setting under `limits`. */
-const LIMIT_BOUNDS: Readonly<Record<LimitKey, readonly [least: number, most: number]>> = {
-  // The line limit of 1 MiB stays above it all.
-  maxMessageBodyKb: [1, 1_024],
-  maxClockSkewSeconds: [0, 86_400],
-  rateLimitMsgPerMin: [1, 60_000],
-  maxRefs: [0, 10_000],
-  answerMinutes: [0, 1_440],
-  proposalHours: [1, 720],
-};
-
-function readLimits(
-  fields: DocumentReader | undefined,
-): Pick<WireConfig, "limits" | "answerTimes"> {
-  const read = ([key, byDefault]: [string, number]): [string, number] => {
-    const bounds = LIMIT_BOUNDS[key as LimitKey];
-    return [key, fields?.wholeNumber(limitName(key), ...bounds) ?? byDefault];
-  };
-  const defaults = Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_ANSWER_TIMES });
-  const all = Object.fromEntries(defaults.map(read)) as Record<LimitKey, number>;
-  const { answerMinutes, proposalHours, ...limits } = all;
-  return { limits, answerTimes: { answerMinutes, proposalHours } };
-}
-
-/** Settings of `limits`, as config.json spells them. */
-export function plainLimits(limits: Partial<Limits & AnswerTimes>): Record<string, number> {
-  return Object.fromEntries(Object.entries(limits).map(([key, value]) => [limitName(key), value]));
-}
-
-/** A setting of `limits`, as config.json spells it. */
-export function limitName(key: string): string {
-  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Whether the policy alone lets somebody write unsigned lines. */

@@ -1,6 +1,6 @@
 import { quote } from "../../wire/quote.ts";
 import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
-import { plainLimits, V30_NOTE, type SigningPolicy, type WireConfig } from "./config.ts";
+import { V30_NOTE, type SigningPolicy, type WireConfig } from "./config.ts";
 
 /** Whether `to` lets somebody write unsigned whom `from` does not. */
 export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
@@ -72,7 +72,7 @@ function diffSettings(from: Settings, to: Settings): string[] {
 }
 
 function configSettings(config: WireConfig): Settings {
-  const { signing, limits, answerTimes } = config;
+  const { signing, limits } = config;
   return new Map([
     ["wire_id", config.wireId ?? "(none)"],
     ["protocol_version", config.protocolVersion],
@@ -81,9 +81,7 @@ function configSettings(config: WireConfig): Settings {
     ...(config.rosterEpoch === 0 ? [] : [["roster_epoch", String(config.rosterEpoch)] as const]),
     ["v3_signing.enforce_signed", String(signing.enforceSigned)],
     ["v3_signing.allow_unsigned_from", listed([...signing.allowUnsignedFrom].sort())],
-    ...Object.entries(plainLimits({ ...limits, ...answerTimes })).map(
-      ([name, value]) => [`limits.${name}`, String(value)] as const,
-    ),
+    ...Object.entries(limits).map(([name, value]) => [`limits.${name}`, String(value)] as const),
     ...[...config.domains].map(
       ([name, { owner, paths }]) =>
         [`domains[${quote(name)}]`, `${owner} owns ${patterns(paths)}`] as const,

@@ -1,6 +1,6 @@
-import { DEFAULT_LIMITS, type Limits } from "../../wire/limits.ts";
+import { LIMITS, type LimitName } from "../../wire/limits.ts";
 import { quote } from "../../wire/quote.ts";
-import { limitName, mayBeUnsigned, type WireConfig } from "./config.ts";
+import { mayBeUnsigned, type WireConfig } from "./config.ts";
 
 /** One thing in which a policy is weaker than the defaults; the operator agrees to each. Spec 1.1. */
 export interface Weakness {
@@ -25,8 +25,8 @@ export function weaknesses(
 ): readonly Weakness[] {
   const others = new Set([...roster, ...signing.allowUnsignedFrom].filter((h) => !own.includes(h)));
   const unsigned = [...others].filter((handle) => mayBeUnsigned(signing, handle));
-  const raised = (Object.keys(DEFAULT_LIMITS) as (keyof Limits)[]).filter(
-    (key) => limits[key] > DEFAULT_LIMITS[key],
+  const raised = (Object.keys(LIMITS) as LimitName[]).filter(
+    (name) => LIMITS[name].protects && limits[name] > LIMITS[name].default,
   );
   const foreign = [...domains].filter(([, { owner }]) => !own.includes(owner));
   return [
@@ -34,9 +34,8 @@ export function weaknesses(
       const detail = `lines of ${name} need no signature: anybody who can write in the folder can speak as ${name} until a key of it is pinned`;
       return { kind: "unsigned" as const, name, detail };
     }),
-    ...raised.map((key) => {
-      const name = limitName(key);
-      const detail = `limits.${name} is ${limits[key]}; the default is ${DEFAULT_LIMITS[key]}`;
+    ...raised.map((name) => {
+      const detail = `limits.${name} is ${limits[name]}; the default is ${LIMITS[name].default}`;
       return { kind: "limit" as const, name, detail };
     }),
     ...foreign.map(([name, { owner, paths }]) => {

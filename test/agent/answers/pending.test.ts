@@ -59,9 +59,9 @@ test("a proposal has minutes from its reading on, and is late after them", async
   const [forge, scribe] = [wire.agent("forge"), wire.agent("scribe")];
   forge.propose("Freeze it.", ["scribe"]);
   await wire.settle();
-  const { answerMinutes } = scribe.core.place.answerTimes;
+  const { answer_minutes } = scribe.core.place.limits;
   for (const { core } of [forge, scribe])
-    expect(pendingView(core)[0]).toMatchObject({ minutes_from_reading: answerMinutes });
+    expect(pendingView(core)[0]).toMatchObject({ minutes_from_reading: answer_minutes });
   scribe.core.markRead("all");
   scribe.core.heart.beat();
   scribe.core.publish();
@@ -69,10 +69,10 @@ test("a proposal has minutes from its reading on, and is late after them", async
   await wire.settle(1);
   const [byUs] = pendingView(scribe.core);
   expect(byUs).not.toHaveProperty("minutes_from_reading");
-  expect(byUs).toMatchObject({ due_at: iso(readMs + answerMinutes * MINUTE_MS), overdue: false });
+  expect(byUs).toMatchObject({ due_at: iso(readMs + answer_minutes * MINUTE_MS), overdue: false });
   const [toUs] = pendingView(forge.core);
-  expect(toUs?.due_at).toBe(iso(wire.nowMs + answerMinutes * MINUTE_MS));
-  wire.nowMs = readMs + answerMinutes * MINUTE_MS;
+  expect(toUs?.due_at).toBe(iso(wire.nowMs + answer_minutes * MINUTE_MS));
+  wire.nowMs = readMs + answer_minutes * MINUTE_MS;
   expect(pendingView(scribe.core)[0]?.overdue).toBe(true);
 });
 

@@ -17,7 +17,7 @@ async function audited(
   const told: OperatorIncident[] = [];
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
   const place = {
-    settings: { nightlyAudit: options.isOn ?? true },
+    settings: { "audit.nightly": options.isOn ?? true },
     paths: { wireDir: wire.dir },
     handle: "forge",
   };

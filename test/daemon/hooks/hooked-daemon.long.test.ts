@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { BY_FLAGS } from "../../cli/on-machine.ts";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
 import { BIN, until } from "../../support/processes/real-processes.ts";
 
@@ -18,7 +19,7 @@ it("a running daemon tells a program of a notice, and the program can ask as the
   await wire.daemon("scribe");
   // Taken at once: the daemon runs already.
   const command = JSON.stringify(["sh", script, process.execPath, BIN]);
-  await wire.run("forge", "config", "set", "hooks.on_notice", command);
+  await wire.run("forge", "config", "set", "hooks.on_notice", command, ...BY_FLAGS);
 
   const proposed = await wire.json<{ messages: { event_id: string }[] }>(
     "forge",
@@ -40,7 +41,7 @@ it("a running daemon tells a program of a notice, and the program can ask as the
   });
 
   const wrong = JSON.stringify(["/no/such/program"]);
-  await wire.run("forge", "config", "set", "hooks.on_notice", wrong);
+  await wire.run("forge", "config", "set", "hooks.on_notice", wrong, ...BY_FLAGS);
   const second = await wire.json<{ messages: { event_id: string }[] }>("forge", "propose", "again");
   await until("it is rejected", async () => {
     const other = second.messages[0]?.event_id ?? "";

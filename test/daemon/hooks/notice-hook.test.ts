@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { HookSettings } from "../../../src/agent/config/settings.ts";
+import { DEFAULT_SETTINGS, type AgentSettings } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { makeNoticeHook } from "../../../src/daemon/hooks/notice-hook.ts";
 import type { HookEnd, HookHost, HookRun } from "../../../src/daemon/hooks/run-hook.ts";
@@ -17,14 +17,8 @@ afterEach(() => {
 });
 
 /** A hook whose runs end when the test says so, and what it has logged. */
-function makeScene(given: Partial<HookSettings> = {}) {
-  let settings: HookSettings = {
-    onNotice: ["tell"],
-    onStop: [],
-    timeoutSeconds: 60,
-    runsPerHour: 20,
-    ...given,
-  };
+function makeScene(given: Partial<AgentSettings> = {}) {
+  let settings: AgentSettings = { ...DEFAULT_SETTINGS, "hooks.on_notice": ["tell"], ...given };
   const runs: HookRun[] = [];
   const ends: ((end: HookEnd | Promise<HookEnd>) => void)[] = [];
   const warned: string[] = [];
@@ -46,7 +40,7 @@ function makeScene(given: Partial<HookSettings> = {}) {
     ending,
     runs,
     warned,
-    set: (next: Partial<HookSettings>) => (settings = { ...settings, ...next }),
+    set: (next: Partial<AgentSettings>) => (settings = { ...settings, ...next }),
     notices(count: number, kind: Notice["kind"] = "rejected") {
       for (let each = 0; each < count; each += 1) {
         made += 1;
@@ -67,10 +61,10 @@ function makeScene(given: Partial<HookSettings> = {}) {
 
 describe("the hook on a notice", () => {
   it("runs nothing where nothing is set, and keeps nothing for later", async () => {
-    const scene = makeScene({ onNotice: [] });
+    const scene = makeScene({ "hooks.on_notice": [] });
     scene.notices(5);
     await scene.pass(HOUR);
-    scene.set({ onNotice: ["tell"] });
+    scene.set({ "hooks.on_notice": ["tell"] });
     scene.notices(1);
     await scene.pass(HOUR);
     expect(scene.counts()).toEqual([1]);
@@ -124,7 +118,7 @@ describe("the hook on a notice", () => {
   });
 
   it("waits when the runs of the hour are used up, says so once, and leaves nothing out", async () => {
-    const scene = makeScene({ runsPerHour: 3 });
+    const scene = makeScene({ "hooks.runs_per_hour": 3 });
     for (let each = 0; each < 10; each += 1) {
       scene.notices(1);
       await scene.pass(2 * SECOND);
@@ -164,7 +158,7 @@ describe("the hook on a notice", () => {
   });
 
   it("lets so many begin within any hour", async () => {
-    const scene = makeScene({ runsPerHour: 4 });
+    const scene = makeScene({ "hooks.runs_per_hour": 4 });
     const begun: number[] = [];
     for (let minute = 0; minute < 10 * 60; minute += 1) {
       scene.notices(1);

@@ -13,7 +13,7 @@ function scene(onStop: readonly string[] = ["end-it"]) {
   let looks = 0;
   const ending = new AbortController();
   const host: HookHost = {
-    settings: () => ({ ...DEFAULT_SETTINGS.hooks, onStop }),
+    settings: () => ({ ...DEFAULT_SETTINGS, "hooks.on_stop": onStop }),
     who: () => ({ DEADDROP_AS: "mate" }),
     run: (run) => {
       runs.push(run);

@@ -34,7 +34,7 @@ function stage(kept: { spent: readonly SpentWake[] } = { spent: [] }) {
     quiet: false,
     lines: 0,
     peers: ["scribe", "mason"],
-    limits: { perPeer: 6, perThread: 3, inAll: 20 },
+    limits: { "wake.per_peer": 6, "wake.per_thread": 3, "wake.per_hour": 20 },
     overBudget: 0,
     reached: [] as { way: WakeWay; text: string }[],
     isReachable: true,
@@ -618,7 +618,7 @@ describe("the budget", () => {
   });
 
   test("lasts for ten rounds in a thread, as it is by default; urgent mail has no limit there", async () => {
-    const limits = DEFAULT_SETTINGS.wake;
+    const limits = DEFAULT_SETTINGS;
     for (const peers of [1, 2, 4]) {
       const at = stage();
       at.world.limits = limits;
@@ -630,7 +630,7 @@ describe("the budget", () => {
 
   test("has a reserve for overdue answers", async () => {
     const at = stage();
-    at.world.limits = { perPeer: 8, perThread: 8, inAll: 8 };
+    at.world.limits = { "wake.per_peer": 8, "wake.per_thread": 8, "wake.per_hour": 8 };
     expect(await wakesOf(at, times(8))).toBe(5);
     at.world.unread = [];
     at.world.overdue = 1;

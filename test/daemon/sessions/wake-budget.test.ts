@@ -5,7 +5,7 @@ import {
   type WakingMessage,
 } from "../../../src/daemon/sessions/wake-budget.ts";
 
-const LIMITS = { perPeer: 6, perThread: 3, inAll: 20 };
+const LIMITS = { "wake.per_peer": 6, "wake.per_thread": 3, "wake.per_hour": 20 };
 const HOUR = 3_600_000;
 
 const budgetOf = () => new WakeBudget({ load: () => [], save: () => undefined });

@@ -39,7 +39,7 @@ class Stage {
     spent: { load: () => [], save: () => undefined },
     rounds: { turns: () => [], told: () => undefined },
     operator: {
-      limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
+      limits: () => ({ "wake.per_peer": 6, "wake.per_thread": 3, "wake.per_hour": 20 }),
       isQuiet: () => this.quiet,
       overBudget: () => void (this.told += 1),
     },

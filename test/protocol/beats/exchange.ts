@@ -268,7 +268,11 @@ export class Agent {
 
   get #judging(): Judging {
     return {
-      ...{ self: this.name, wireId: WIRE_ID, limits: { ...DEFAULT_LIMITS, maxMessageBodyKb: 1 } },
+      ...{
+        self: this.name,
+        wireId: WIRE_ID,
+        limits: { ...DEFAULT_LIMITS, max_message_body_kb: 1 },
+      },
       isFirstReading: false,
       mark: { seq: this.last?.seq ?? 0, id: this.last?.id ?? null },
       signing: { enforceSigned: true, allowUnsignedFrom: [] },

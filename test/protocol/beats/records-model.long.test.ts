@@ -21,9 +21,9 @@ function judgingBy({ handle, wireId, roster, policy, agents }: Reader): Judging 
     signing: { enforceSigned: policy.enforceSigned, allowUnsignedFrom: policy.allowUnsignedFrom },
     limits: {
       ...DEFAULT_LIMITS,
-      maxMessageBodyKb: policy.maxMessageBodyKb,
-      maxClockSkewSeconds: policy.maxClockSkewSeconds,
-      maxRefs: policy.maxRefs,
+      max_message_body_kb: policy.max_message_body_kb,
+      max_clock_skew_seconds: policy.max_clock_skew_seconds,
+      max_refs: policy.max_refs,
     },
     believed: (author) => {
       const agent = agents[author];

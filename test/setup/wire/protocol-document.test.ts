@@ -11,7 +11,7 @@ const PAIR: ProtocolSubject = {
   unchained: [],
   enforceSigned: true,
   domains: [{ name: "prose", owner: "scribe", paths: ["docs/**", "*.md"] }],
-  limits: { maxMessageBodyKb: 64, rateLimitMsgPerMin: 60 },
+  limits: { max_message_body_kb: 64, rate_limit_msg_per_min: 60 },
 };
 
 describe("PROTOCOL.md", () => {

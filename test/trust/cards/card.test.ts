@@ -49,7 +49,7 @@ const draft: CardDraft = {
   keys: [key],
   tierOffered: "ATTESTED",
   tierRequired: "VERIFIED",
-  policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+  policies: { max_message_body_kb: 64, max_clock_skew_seconds: 300, rate_limit_msg_per_min: 60 },
   issuedAt: "2026-05-09T00:00:00Z",
   claims: new Map([["scribe", { commitment: sasCommitment(nonce, publicKey), seen: null, nonce }]]),
 };

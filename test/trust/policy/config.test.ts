@@ -52,12 +52,12 @@ describe("config.json", () => {
         ["prose", { owner: "scribe", paths: ["docs/**"] }],
       ]),
       limits: {
-        maxMessageBodyKb: 32,
-        maxClockSkewSeconds: 60,
-        rateLimitMsgPerMin: 10,
-        maxRefs: 8,
+        max_message_body_kb: 32,
+        max_clock_skew_seconds: 60,
+        rate_limit_msg_per_min: 10,
+        max_refs: 8,
+        ...{ answer_minutes: 0, proposal_hours: 720 },
       },
-      answerTimes: { answerMinutes: 0, proposalHours: 720 },
     });
   });
 

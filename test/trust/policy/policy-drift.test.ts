@@ -70,12 +70,12 @@ describe("what config accept shows", () => {
         ["new", { owner: "a", paths: [] }],
       ]),
       limits: {
-        maxMessageBodyKb: 1,
-        maxClockSkewSeconds: 2,
-        rateLimitMsgPerMin: 3,
-        maxRefs: 4,
+        max_message_body_kb: 1,
+        max_clock_skew_seconds: 2,
+        rate_limit_msg_per_min: 3,
+        max_refs: 4,
+        ...{ answer_minutes: 5, proposal_hours: 6 },
       },
-      answerTimes: { answerMinutes: 5, proposalHours: 6 },
     };
     expect(diffConfig(from, to)).toEqual([
       "wire_id: (none) → w1",

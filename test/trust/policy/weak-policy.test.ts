@@ -30,11 +30,11 @@ describe("in what a policy is weaker than the defaults", () => {
   test("limits that are raised; lower ones are not weaker", () => {
     const limits = {
       ...DEFAULT_LIMITS,
-      maxRefs: DEFAULT_LIMITS.maxRefs + 1,
-      maxClockSkewSeconds: DEFAULT_LIMITS.maxClockSkewSeconds - 1,
+      max_refs: DEFAULT_LIMITS.max_refs + 1,
+      max_clock_skew_seconds: DEFAULT_LIMITS.max_clock_skew_seconds - 1,
     };
     expect(found({ limits })).toEqual([
-      `limit max_refs: limits.max_refs is ${limits.maxRefs}; the default is ${DEFAULT_LIMITS.maxRefs}`,
+      `limit max_refs: limits.max_refs is ${limits.max_refs}; the default is ${DEFAULT_LIMITS.max_refs}`,
     ]);
   });
 

@@ -1,0 +1,96 @@
+// `npm run docs`: writes what documents and schemas repeat of the sources. A test compares them.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
+import { SETTINGS } from "../src/agent/config/settings.ts";
+import { LIMITS } from "../src/wire/limits.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const SCHEMA = "schemas/config.json";
+const SETTINGS_PAGE = "docs/settings.md";
+
+/** The text of each generated file, by its path in the repository. */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const schema = configSchema();
+  const files = [
+    [SCHEMA, JSON.stringify(schema)],
+    [SETTINGS_PAGE, settingsPage(schema)],
+  ] as const;
+  const config = await resolveConfig(join(ROOT, "package.json"));
+  const formatted = files.map(
+    async ([path, text]) => [path, await format(text, { ...config, filepath: path })] as const,
+  );
+  return new Map(await Promise.all(formatted));
+}
+
+interface Schema {
+  readonly description?: string;
+  readonly type?: string;
+  readonly default?: unknown;
+  properties?: Record<string, Schema>;
+}
+
+/** The schema of config.json, with the limits as the program has them. */
+function configSchema(): Schema {
+  const schema = JSON.parse(read(SCHEMA)) as Schema;
+  const limits = Object.entries(LIMITS).map(([name, limit]) => {
+    const { about: description, least: minimum, most: maximum, default: byDefault } = limit;
+    return [name, { description, type: "integer", minimum, maximum, default: byDefault }] as const;
+  });
+  const section = schema.properties?.["limits"];
+  if (section !== undefined) section.properties = Object.fromEntries(limits);
+  return schema;
+}
+
+function settingsPage(schema: Schema): string {
+  const settings = Object.entries(SETTINGS).map(([name, setting]) => [
+    ...[`\`${name}\``, setting.type, `\`${JSON.stringify(setting.default)}\``],
+    ...["unit" in setting ? setting.unit : "", setting.changedBy, setting.about],
+  ]);
+  const limits = Object.entries(LIMITS).map(([name, limit]) => [
+    ...[`\`limits.${name}\``, `a whole number from ${limit.least} to ${limit.most}`],
+    ...[`\`${limit.default}\``, limit.unit, limit.about],
+  ]);
+  const policy = policyRows(schema.properties ?? {}).filter(([name]) => !name?.includes("limits"));
+  return [
+    ["settings", [["setting", "value", "default", "unit", "changed by", "meaning"], ...settings]],
+    ["policy", [["key", "value", "default", "unit", "meaning"], ...policy, ...limits]],
+  ].reduce(
+    (text, [name, rows]) => fill(text, name as string, rows as string[][]),
+    read(SETTINGS_PAGE),
+  );
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: "a list of agents",
+  boolean: "true or false",
+  integer: "a whole number",
+  object: "an object",
+  string: "text",
+};
+
+/** A row for each key of config.json, nested ones by their path. */
+function policyRows(properties: Record<string, Schema>, prefix = ""): string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    if (schema.properties !== undefined) return policyRows(schema.properties, `${prefix}${name}.`);
+    const byDefault = schema.default === undefined ? "" : `\`${JSON.stringify(schema.default)}\``;
+    const type = TYPES[schema.type ?? ""] ?? "";
+    return [[`\`${prefix}${name}\``, type, byDefault, "", schema.description ?? ""]];
+  });
+}
+
+/** Replaces what is between the comments `begin NAME` and `end NAME` by a table. */
+function fill(text: string, name: string, rows: readonly string[][]): string {
+  const [head = [], ...others] = rows;
+  const table = [head, head.map(() => "-"), ...others].map((cells) => `| ${cells.join(" | ")} |`);
+  const block = new RegExp(`(<!-- begin ${name}\\b.*-->\n)[^]*?(<!-- end ${name} -->)`);
+  if (!block.test(text)) throw new Error(`no place for the table ${name}`);
+  return text.replace(block, (_, begin, end) => `${begin}\n${table.join("\n")}\n\n${end}`);
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+if (process.argv[1] === import.meta.filename)
+  for (const [path, text] of await generatedFiles()) writeFileSync(join(ROOT, path), text);
