@@ -175,6 +175,7 @@ export function readAgentSettings(file: unknown, path: string): AgentSettings {
   return Object.fromEntries(read) as AgentSettings;
 }
 
+/** @internal */
 export const DEFAULT_SETTINGS = readAgentSettings({}, "");
 
 /** The same, and refuses unknown names, which `settings.json` of a newer version may have. @throws DeaddropError */
