@@ -20,7 +20,7 @@ const IDLE_WAL = 1024 * 1024;
  */
 export class Checkpointer {
   readonly #execArgv: readonly string[];
-  #ended: Promise<void> | undefined;
+  #running: { readonly worker: Worker; readonly ended: Promise<void> } | undefined;
   #hasFailed = false;
 
   /** @param execArgv what Node is told for the thread: nothing of what this process was started with */
@@ -30,7 +30,7 @@ export class Checkpointer {
 
   /** Starts a checkpoint if the WAL is large; the threshold is lower when idle. */
   look(path: string, isIdle: boolean): void {
-    if (this.#ended !== undefined || this.#hasFailed) return;
+    if (this.#running !== undefined || this.#hasFailed) return;
     const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= (isIdle ? IDLE_WAL : LARGE_WAL)) return;
     const role: Role = { role: ROLE, path };
@@ -43,16 +43,19 @@ export class Checkpointer {
     worker.on("error", () => {
       this.#hasFailed = true;
     });
-    this.#ended = new Promise((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       worker.on("exit", () => {
-        this.#ended = undefined;
+        this.#running = undefined;
         resolve();
       });
     });
+    this.#running = { worker, ended };
   }
 
+  /** Resolves when no checkpoint runs: a process that ends in the middle of one aborts. */
   async stop(): Promise<void> {
-    await this.#ended;
+    this.#running?.worker.ref();
+    await this.#running?.ended;
   }
 }
 

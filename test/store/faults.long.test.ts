@@ -191,6 +191,25 @@ test("a checkpoint on its own thread loses nothing, and empties the WAL in the e
   again.close();
 });
 
+test("a process that has nothing else to do ends after the checkpoint, not in the middle of it", async () => {
+  const path = join(folder, "ending.db");
+  const store = Store.open(path);
+  for (let seq = 1; seq <= 30; seq += 1) {
+    store.write((into) => into.hold(line(seq, "x".repeat(100_000))));
+  }
+  const source = pathToFileURL(join(CHECKOUT, "src/store/checkpointer.ts")).href;
+  const script = `const { Checkpointer } = await import(${JSON.stringify(source)});
+    const checkpointer = new Checkpointer(${JSON.stringify(TYPESCRIPT)});
+    checkpointer.look(process.argv[1], true);
+    await checkpointer.stop();
+    console.log("stopped");`;
+  const args = [...TYPESCRIPT, "--input-type=module", "-e", script, path];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(stdout).toBe("stopped\n");
+  expect(statSync(`${path}-wal`).size).toBe(0);
+  store.close();
+});
+
 test("it is read by a user who can write neither it nor its folder", async ({ skip }) => {
   skip(process.getuid?.() !== 0, "only root can run a process as another user");
   const look = `require("node:fs").readFileSync(${JSON.stringify(join(CHECKOUT, "package.json"))})`;
