@@ -20,9 +20,9 @@ const LINE_CHARACTERS = 160;
 /** What an agent runs again and again; these and all that they import are read at every start. */
 const FREQUENT = [
   MAIN,
-  ...["messages", "answers", "inbox", "reading", "status"].map(
-    (name) => `dist/cli/commands/${name}.js`,
-  ),
+  ...["inbox", "reading", "status"].map((name) => `dist/cli/commands/${name}.js`),
+  "dist/cli/sending/verb-command.js",
+  ...["send", "reply", "answer"].map((name) => `dist/verbs/${name}.js`),
   "dist/client/open-client.js",
   "dist/api/drafts.js",
   "dist/cli/version.js",

@@ -17,14 +17,14 @@ const BUDGETS = {
   client: 650,
   daemon: 3_300,
   framing: 650,
-  sending: 1_650,
+  verbs: 2_400,
   setup: 5_900,
-  library: 300,
+  library: 240,
   collab: 2_800,
   plans: 3_750,
   skills: 2_550,
-  agents: 4_950,
-  cli: 14_400,
+  agents: 4_650,
+  cli: 13_900,
 };
 /** Less than all rooms together: what one room gains another gives. */
 const TOTAL = 75_000;

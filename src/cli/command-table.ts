@@ -1,3 +1,4 @@
+import { VERBS } from "../verbs/table.ts";
 import { camelCase, type CamelCase, type CommandDefinition } from "./command.ts";
 
 export interface CommandEntry {
@@ -16,22 +17,22 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     title: "Write",
     entries: [
-      entry("send", "send a message", () => import("./commands/messages.ts")),
+      verbEntry("send"),
       entry("broadcast", "send to all", () => import("./commands/messages.ts")),
-      entry("reply", "answer a message", () => import("./commands/messages.ts")),
-      entry("accept", "agree to a proposal", () => import("./commands/answers.ts")),
-      entry("reject", "refuse a proposal", () => import("./commands/answers.ts")),
-      entry("ack", "a message is taken", () => import("./commands/answers.ts")),
-      entry("ship", "something is done", () => import("./commands/messages.ts")),
-      entry("propose", "propose a decision", () => import("./commands/proposals.ts")),
-      entry("counter", "propose something else", () => import("./commands/proposals.ts")),
-      entry("request", "ask yes or no", () => import("./commands/requests.ts")),
-      entry("respond", "answer a request", () => import("./commands/answers.ts")),
-      entry("claim", "claim files", () => import("./commands/claims.ts")),
-      entry("release", "end a claim", () => import("./commands/claims.ts")),
+      verbEntry("reply"),
+      verbEntry("accept"),
+      verbEntry("reject"),
+      verbEntry("ack"),
+      verbEntry("ship"),
+      verbEntry("propose"),
+      verbEntry("counter"),
+      verbEntry("request"),
+      verbEntry("respond"),
+      verbEntry("claim"),
+      verbEntry("release"),
       entry("collab", "rounds", () => import("./commands/collab.ts")),
       entry("wake", "go on again", () => import("./commands/identity.ts")),
-      entry("correct", "correct or revert", () => import("./commands/messages.ts")),
+      verbEntry("correct"),
     ],
   },
   {
@@ -114,6 +115,14 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
 export const COMMANDS: ReadonlyMap<string, CommandEntry> = new Map(
   COMMAND_GROUPS.flatMap((group) => group.entries.map((each) => [each.name, each] as const)),
 );
+
+function verbEntry(name: keyof typeof VERBS): CommandEntry {
+  const { summary, load } = VERBS[name];
+  return {
+    ...{ name, summary },
+    load: async () => (await import("./sending/verb-command.ts")).verbCommand(await load()),
+  };
+}
 
 /** The command's definition is what its file exports under its name. */
 function entry<const Name extends string>(

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openClient } from "../client/open-client.ts";
-import type { Client, SendAnswer } from "../api/client.ts";
+import type { Client } from "../api/client.ts";
 import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
-import { proposalBody } from "../sending/message.ts";
-import { withParties } from "../sending/naming/recipients.ts";
-import { fromPlain, type JsonValue } from "../wire/json/json.ts";
-import { speakerOf, type Speaker } from "./speaking.ts";
+import { speakingOf, type Speaking } from "./speaking.ts";
 
 export interface OpenWireOptions {
   /** Who we are: a handle whose key is on this machine. */
@@ -16,22 +13,8 @@ export interface OpenWireOptions {
   readonly peers?: readonly string[];
 }
 
-/** What an agent says; `body` is any JSON value. */
-export interface Outgoing {
-  readonly to: readonly string[];
-  readonly type: string;
-  readonly subject: string;
-  readonly body: unknown;
-  readonly refs?: readonly string[];
-  readonly priority?: "low" | "medium" | "high";
-  readonly correlationId?: string;
-  readonly ackRequired?: boolean;
-}
-
 /** An agent's view of its wire, through its daemon when one runs. Spec 8.7. */
-export interface Wire extends Speaker {
-  /** Durable when it resolves. Throws DeaddropError when nothing was sent. */
-  send(...messages: readonly Outgoing[]): Promise<SendAnswer>;
+export interface Wire extends Speaking {
   /**
    * Messages that are not marked read, as they come, without end; each is marked read when the
    * loop asks for the next one. `signal` ends it.
@@ -42,6 +25,8 @@ export interface Wire extends Speaker {
   /** The threads of a correlation id, or of the message with that event id. */
   threads(id: string): Promise<ThreadView[]>;
   decisions(): Promise<DecisionsView>;
+  /** Any view, once; their names, arguments and fields are those of `src/api/views.ts`. */
+  readonly view: Client["view"];
   close(): void;
 }
 
@@ -73,25 +58,14 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   }
 
   return {
-    ...speakerOf(client),
+    ...speakingOf(client),
+    view: (...asked) => client.view(...asked),
     requests: () => client.view("requests"),
-    send: async (...messages) =>
-      client.ask("send", {
-        drafts: await Promise.all(
-          messages.map(async (message) => ({ ...message, body: await bodyOf(client, message) })),
-        ),
-      }),
     inbox,
     threads: (id) => client.view("thread", { id }),
     decisions: () => client.view("decisions"),
     close: () => client.close(),
   };
-}
-
-/** What asks has the same fields, whatever way it is sent. Spec 3.4. */
-async function bodyOf(client: Client, { to, type, subject, body }: Outgoing): Promise<JsonValue> {
-  const value = await withParties(client, { type, to, body: fromPlain(body) });
-  return type === "proposal" ? proposalBody(client, subject, value, to) : value;
 }
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {

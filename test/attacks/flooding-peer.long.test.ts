@@ -43,7 +43,10 @@ async function tool(name: string, args: Record<string, unknown> = {}): Promise<s
   const found = TOOLS.find((each) => each.name === name);
   const signal = new AbortController().signal;
   const skill = { instructions: "", body: "" };
-  const answer = await found?.run({ ...call, tool: name, signal, skill }, args);
+  const answer = await found?.run(
+    { ...call, tool: name, signal, skill, cwd: process.cwd(), env: process.env },
+    args,
+  );
   return JSON.stringify(answer);
 }
 

@@ -54,17 +54,13 @@ export interface Outside {
 
 export const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 
+export function emptyRecording(): Recording {
+  return { drafts: [], asked: [], read: [], status: [], decided: [], ticks: 0, closed: 0 };
+}
+
 /** Runs one command line against an agent that only records what it is asked. */
 export async function run(args: readonly string[], outside: Outside = {}): Promise<Answered> {
-  const recording: Recording = {
-    drafts: [],
-    asked: [],
-    read: [],
-    status: [],
-    decided: [],
-    ticks: 0,
-    closed: 0,
-  };
+  const recording = emptyRecording();
   const out: string[] = [];
   const err: string[] = [];
   let nowMs = outside.nowMs ?? NOW_MS;
@@ -108,7 +104,8 @@ export async function refusedBy(args: readonly string[], outside: Outside = {}) 
   return { exitCode, stderr };
 }
 
-function recorder(
+/** An agent that only records what it is asked, as a client. */
+export function recorder(
   recording: Recording,
   outside: Outside,
   who: Pick<Client, "handle" | "wireDir" | "viaDaemon">,

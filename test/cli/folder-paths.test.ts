@@ -148,6 +148,8 @@ test("MCP tools say the same of folders and misspelt paths", async () => {
         nowMs: Date.now(),
         tool: name,
         signal,
+        cwd: process.cwd(),
+        env: process.env,
         skill: { instructions: "", body: "" },
       };
       return JSON.stringify(await toolNamed(name).run(asked, args));

@@ -112,7 +112,7 @@ describe("request", () => {
   });
 
   it.each([
-    ["a type that is no name", ["request", "Shut Down"], '"Shut Down" is no type of request'],
+    ["a type that is no name", ["request", "Shut_Down"], '"Shut_Down" is no type of request'],
     ["no plan", ["request", "plan_approval"], "there is no plan to approve"],
     ["an empty plan", ["request", "review", "--plan", " "], "there is no plan to approve"],
     [
@@ -160,7 +160,7 @@ describe("respond", () => {
   it("wants a yes or a no", async () => {
     expect(await refused(["respond", "0badcafe"], toUs())).toContain("approve it, or reject it?");
     const both = ["respond", "0badcafe", "--approve", "--reject"];
-    expect(await refused(both, toUs())).toContain("one of --approve and --reject");
+    expect(await refused(both, toUs())).toContain("respond 0badcafe yes, or");
   });
 
   it("refuses a name that two requests have, also when one of them has ended", async () => {
@@ -207,7 +207,7 @@ describe("respond", () => {
   ])("`%s` answers no such request, and names what does", async (_name, args) => {
     const stderr = await refused(args, toUs());
     expect(stderr).toContain("a shutdown request of scribe: an approval parks you");
-    expect(stderr).toContain("deaddrop respond 0badcafe01 --approve");
+    expect(stderr).toContain("deaddrop respond 0badcafe01 yes");
   });
 
   it("a reply is taken once the request has ended", async () => {

@@ -93,7 +93,7 @@ describe("send", () => {
     [["scrib", "hello", "Hi"], '"scrib" is not on this wire', "did you mean scribe?"],
     [["forge", "hello"], '"forge" is you', "the others are scribe, mason"],
     [["scribe"], "no subject", 'deaddrop … "subject" "body"'],
-    [["a", "b", "c", "--to", "mason"], "--to names the recipient already", "deaddrop send PEER"],
+    [["a", "b", "c", "--to", "mason"], "the recipient is given twice", "give it once"],
   ])("refuses words that cannot be a message: %j", async (args, problem, hint) => {
     const { exitCode, stderr } = await refused(["send", ...args], { views: THREE });
     expect(exitCode).toBe(1);

@@ -37,7 +37,7 @@ test("accept never approves a shutdown: it names the type and the command that d
   expect(await toolIn(wire, "ben", "inbox")).toContain(words);
 
   const refused = "this is a shutdown request of ann: an approval parks you";
-  const remedy = /deaddrop respond (<id>|deadbeef02) --approve/u;
+  const remedy = /deaddrop respond (<id>|deadbeef02) yes/u;
   for (const answer of [
     await commandIn(wire, "ben", "accept", id),
     await commandIn(wire, "ben", "accept", id, "--anyway"),

@@ -154,7 +154,7 @@ function isCommand(end: string): boolean {
 function answerTo({ type, event_id, request_id }: ObligationView): string {
   const id = event_id.slice(0, SHOWN_ID);
   if (request_id !== null) {
-    return `deaddrop thread ${id}, then deaddrop respond ${id} with --approve or --reject`;
+    return `deaddrop thread ${id}, then deaddrop respond ${id} yes or no`;
   }
   switch (type) {
     case "incident":

@@ -5,9 +5,9 @@ const answer = (verdict: string): string => `answer {"id":"$1","answer":"${verdi
 /** Commands that our texts name, and the calls of tools that do the same. */
 const CALLS: readonly (readonly [command: RegExp, call: string])[] = (
   [
-    [`then: deaddrop respond ${ID} --approve`, `then: ${answer("approve_shutdown")}`],
-    [`deaddrop respond ${ID} --approve`, answer("accept")],
-    [`deaddrop respond ${ID} --reject(?: --reason "…")?`, answer("reject")],
+    [`then: deaddrop respond ${ID} yes`, `then: ${answer("approve_shutdown")}`],
+    [`deaddrop respond ${ID} yes`, answer("accept")],
+    [`deaddrop respond ${ID} no(?: "why")?`, answer("reject")],
     [`deaddrop accept ${ID}`, answer("accept")],
     [`deaddrop reject ${ID}`, answer("reject")],
     [`deaddrop correct ${ID} --revert`, answer("withdraw")],

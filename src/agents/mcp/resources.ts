@@ -24,6 +24,8 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     tool,
     skill: parts.skill,
     signal: new AbortController().signal,
+    cwd: process.cwd(),
+    env: process.env,
   });
   const read = async (uri: URL, tool: AnyTool, args: Record<string, unknown>) => {
     const answer = await tool.run(await callOf(tool.name), args);

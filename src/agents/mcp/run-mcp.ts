@@ -4,6 +4,7 @@ import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/s
 import { jsonRpcFrames } from "./frames.ts";
 import { isAlive, sessionOwner } from "../../daemon/sessions/session-process.ts";
 import { resourceUpdates } from "./resource-updates.ts";
+import { toolsFor } from "./tool-table.ts";
 import { makeServer, type ServerParts } from "./server.ts";
 
 /** Where a server's messages come from and go to. */
@@ -36,9 +37,10 @@ export async function runMcp(parts: ServerParts, pipes: Pipes): Promise<void> {
     looking = setInterval(() => isClientAlive() || resolve(), CLIENT_LOOK_MS).unref();
   });
   input.pipe(frames);
+  const tools = await toolsFor();
   let server: McpServer | undefined;
   const transport = new StdioServerTransport(frames, output);
-  const served = serveStdio(() => (server = makeServer(parts)), {
+  const served = serveStdio(() => (server = makeServer({ ...parts, tools })), {
     transport,
     onerror: (error) => errors.write(`deaddrop mcp: ${error.message}\n`),
   });

@@ -1,9 +1,8 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { shortId } from "../../framing/short-id.ts";
+import { say, type Said } from "../../verbs/say.ts";
+import type { Prepared } from "../../verbs/prepared.ts";
 import { asCalls } from "./call-words.ts";
-import { withRefsNote } from "./project-here.ts";
-import type { Prepared } from "../../sending/prepared.ts";
-import { sayOnce, type Said } from "../../sending/say-once.ts";
 import { text } from "./schema.ts";
 import type { Call, ToolAnswer } from "./tool.ts";
 
@@ -13,19 +12,22 @@ const MAX_KEY_CHARACTERS = 128;
 
 const ADVICE = "stored and on its way; do not send it again";
 
+interface KeyedArguments {
+  readonly request_key?: string | undefined;
+  readonly [name: string]: unknown;
+}
+
 /** Sends what is prepared, and answers the facts of it. */
-export async function say(
-  { client, tool }: Call,
-  { request_key: key, ...args }: { readonly request_key?: string },
+export async function saying(
+  call: Call,
+  { request_key: key, ...args }: KeyedArguments,
   prepare: () => Promise<Prepared>,
 ): Promise<ToolAnswer> {
+  const { client, tool: name } = call;
   if (key !== undefined && key.length > MAX_KEY_CHARACTERS) {
-    throw new DeaddropError("usage", `${tool}: request_key must have at most 128 characters`);
+    throw new DeaddropError("usage", `${name}: request_key must have at most 128 characters`);
   }
-  const said = await sayOnce(client, { name: tool, args, key }, async () =>
-    withRefsNote(client, await prepare()),
-  );
-  return { facts: factsOf(client.handle, said) };
+  return { facts: factsOf(client.handle, await say(call, { name, args, key }, prepare)) };
 }
 
 /** No word of a peer: of what is answered not even the subject. What is undefined is left out as JSON. */

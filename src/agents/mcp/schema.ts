@@ -1,61 +1,59 @@
-declare const VALUE: unique symbol;
+import type { JsonValue } from "../../wire/json/json-value.ts";
+import * as verb from "../../verbs/verb.ts";
+import type { ArgumentsOf, Field, Fields } from "../../verbs/verb.ts";
 
-/** A JSON schema of one argument; `Value`: what `checkArguments` makes of it. */
-export interface Schema<Value = unknown> {
-  readonly type: "string" | "integer" | "boolean" | "array";
-  readonly description?: string;
-  readonly enum?: readonly string[];
-  readonly items?: Schema;
-  /** Only a type: no schema has this field. */
-  readonly [VALUE]?: Value;
-}
+export { choice, whole } from "../../verbs/verb.ts";
 
-type Properties = Readonly<Record<string, Schema>>;
-type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
-type ArgumentsOf<P extends Properties, Required extends keyof P> = {
-  [Name in Required]: ValueOf<P[Name]>;
-} & { [Name in Exclude<keyof P, Required>]?: ValueOf<P[Name]> };
+declare const ARGUMENTS: unique symbol;
 
-/** A JSON schema of an object; some clients drop any combination (`anyOf`) at the root. Spec 8.1. */
+/** The arguments of a tool; some clients drop any combination (`anyOf`) at the root. Spec 8.1. */
 export interface ObjectSchema<Args = unknown> {
-  readonly type: "object";
-  readonly properties: Properties;
-  readonly required?: readonly string[];
-  readonly [VALUE]?: Args;
+  readonly fields: Fields;
+  readonly required: readonly string[];
+  /** Only a type: no schema has this field. */
+  readonly [ARGUMENTS]?: Args;
 }
 
 /** The arguments that a schema lets pass. */
 export type Args<S> = S extends ObjectSchema<infer A> ? A : never;
 
-export function object<const P extends Properties, Required extends keyof P & string = never>(
-  properties: P,
+export function object<const F extends Fields, Required extends keyof F & string = never>(
+  fields: F,
   ...required: readonly Required[]
-): ObjectSchema<ArgumentsOf<P, Required>> {
-  const needed = required.length === 0 ? {} : { required };
-  return { type: "object", properties, ...needed };
+): ObjectSchema<ArgumentsOf<F, Required>> {
+  return { fields, required };
 }
 
-export function text(description?: string): Schema<string> {
-  return { type: "string", ...about(description) };
+export const text = (description?: string) => verb.text(undefined, undefined, description);
+export const texts = (description?: string) => verb.texts(undefined, undefined, description);
+export const flag = (description?: string) => verb.flag(undefined, undefined, description);
+
+type AsText<F> = F extends Field<infer V> ? (JsonValue extends V ? Field<string> : F) : never;
+
+/** Fields of a verb, as a model gives them: a body is text, and nothing is filled in. */
+export function pick<F extends Fields, const Name extends keyof F>(
+  fields: F,
+  ...names: readonly Name[]
+): { readonly [N in Name]: AsText<F[N]> } {
+  const picked = names.map((name) => {
+    const { isBody: _, default: __, ...field } = fields[name] as Field;
+    return [name, field];
+  });
+  return Object.fromEntries(picked) as { readonly [N in Name]: AsText<F[N]> };
 }
 
-export function texts(description?: string): Schema<string[]> {
-  return { type: "array", items: { type: "string" }, ...about(description) };
-}
-
-export function choice<const Value extends string>(values: readonly Value[]): Schema<Value> {
-  return { type: "string", enum: values };
-}
-
-export function flag(description?: string): Schema<boolean> {
-  return { type: "boolean", ...about(description) };
-}
-
-/** A whole number of 0 or more; beyond what the tool can do it does what it can. */
-export function whole(description?: string): Schema<number> {
-  return { type: "integer", ...about(description) };
-}
-
-function about(description: string | undefined): { description?: string } {
-  return description === undefined ? {} : { description };
+/** The JSON schema that clients are shown. Each word is paid for in each session. */
+export function jsonSchemaOf({ fields, required }: ObjectSchema) {
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, { type, description, enum: values, items }]) => [
+      name,
+      {
+        type,
+        ...(values === undefined ? {} : { enum: values }),
+        ...(items === undefined ? {} : { items }),
+        ...(description === undefined ? {} : { description }),
+      },
+    ]),
+  );
+  return { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
 }

@@ -5,12 +5,12 @@ import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { introduction, type SkillText } from "../skill/skill-text.ts";
-import { checkArguments } from "./arguments.ts";
+import { checkArguments } from "../../verbs/check.ts";
 import { asCalls } from "./call-words.ts";
 import type { OneIdentity } from "./identity.ts";
 import { addResources } from "./resources.ts";
 import { makeGate } from "./gate.ts";
-import { object, type ObjectSchema } from "./schema.ts";
+import { jsonSchemaOf, object, type ObjectSchema } from "./schema.ts";
 import type { AnyTool, Effect, ToolAnswer } from "./tool.ts";
 import { TOOLS } from "./tool-table.ts";
 
@@ -19,6 +19,7 @@ export interface ServerParts {
   readonly identity: OneIdentity;
   readonly version: string;
   readonly skill: SkillText;
+  readonly tools?: readonly AnyTool[];
   /** Of the wall clock. */
   nowMs(): number;
 }
@@ -40,7 +41,7 @@ export function makeServer(parts: ServerParts): McpServer {
   addWhoami(server, parts, () => {
     for (const each of others) if (!each.enabled) each.enable();
   });
-  for (const each of TOOLS) others.push(addTool(server, each, parts, gate));
+  for (const each of parts.tools ?? TOOLS) others.push(addTool(server, each, parts, gate));
   addResources(server, parts);
   // For 2025-06-18 and 2025-11-25; later revisions subscribe in a way of their own.
   server.server.registerCapabilities({ resources: { subscribe: true } });
@@ -86,12 +87,13 @@ function addTool(
     { description, inputSchema: listed(input), annotations: annotationsOf(tool.effect) },
     (given, { mcpReq: { signal } }) =>
       answering(async () => {
-        const args = checkArguments(name, input, given, tool.elsewhere);
+        const args = checkArguments(name, input.fields, input.required, given, tool.elsewhere);
         return gate(async () => {
           const client = await parts.identity.client();
           const frame = newFrame();
           const { skill } = parts;
-          return tool.run({ client, frame, nowMs: parts.nowMs(), tool: name, skill, signal }, args);
+          const by = { client, nowMs: parts.nowMs(), cwd: process.cwd(), env: process.env };
+          return tool.run({ ...by, frame, tool: name, skill, signal }, args);
         }, tool.waits?.(args));
       }),
   );
@@ -99,7 +101,7 @@ function addTool(
 
 /** What clients are shown. The SDK checks nothing: `checkArguments` takes more, and says more. */
 function listed(schema: ObjectSchema) {
-  const jsonSchema = { ...schema };
+  const jsonSchema = jsonSchemaOf(schema);
   return {
     "~standard": {
       ...{ version: 1 as const, vendor: "deaddrop" },

@@ -1,15 +1,12 @@
-import type { Client } from "../../api/client.ts";
 import type { Frame } from "../../framing/frame.ts";
 import type { SkillText } from "../skill/skill-text.ts";
+import type { Speaker } from "../../verbs/verb.ts";
 import type { ObjectSchema } from "./schema.ts";
 
 /** One call of a tool. */
-export interface Call {
-  readonly client: Client;
+export interface Call extends Speaker {
   /** Of this call's result alone. */
   readonly frame: Frame;
-  /** Of the wall clock. */
-  readonly nowMs: number;
   /** The name of the tool that is called. */
   readonly tool: string;
   readonly skill: SkillText;
@@ -41,6 +38,8 @@ export interface Tool<Args = never> {
   readonly description: string;
   readonly input: ObjectSchema<Args>;
   readonly effect: Effect;
+  /** The verbs that it says, by their names in the table of verbs. */
+  readonly says?: readonly string[];
   /** The call for a value that this tool does not take, by the value. */
   readonly elsewhere?: Readonly<Record<string, string>>;
   /** Whether such a call waits, and so takes no other call's turn. */

@@ -5,7 +5,7 @@ import { CONCLUSION } from "../../collab/machine/event.ts";
 import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
 import { findingsOf } from "../../collab/rules/validate.ts";
-import { prepareProposal } from "../../sending/proposal.ts";
+import { propose } from "../../verbs/propose.ts";
 import type { Cli } from "../context.ts";
 import { deliver } from "../sending/deliver.ts";
 import { onRound, type RoundFlags, type RoundPlace } from "./round-command.ts";
@@ -22,8 +22,8 @@ const MAX_SUBJECT_CHARS = 200;
 export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
   return onRound(cli, flags, async (place) => {
     const { objective, participants, outcome, sha256, text } = concluded(place);
-    await deliver(cli, flags, (client) => {
-      const others = participants.filter((name) => name !== client.handle);
+    await deliver(cli, flags, (by) => {
+      const others = participants.filter((name) => name !== by.client.handle);
       const about = {
         subject: cut(`conclusion: ${objective}`, MAX_SUBJECT_CHARS),
         reasons: {
@@ -33,9 +33,9 @@ export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
           sha256,
         },
         required: flags.required ?? others,
-        extras: { refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)] },
+        refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)],
       };
-      return prepareProposal(client, about, cli.clock.nowMs());
+      return propose.prepare(by, about);
     });
   });
 }

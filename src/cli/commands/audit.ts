@@ -10,7 +10,7 @@ import type { BelievedKey } from "../../agent/lines/intake.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { moment } from "../../framing/when.ts";
-import { timeSpan } from "../../sending/words/times.ts";
+import { timeSpan } from "../../verbs/words/times.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";

@@ -99,9 +99,9 @@ Write (where there are several peers: --to HANDLE, or --to all)
   deaddrop send PEER "subject" "body"  PEER or all; a subject that begins with "urgent:" is urgent
   deaddrop reply ID "text"
   deaddrop ack ID                      seen and taken
-  deaddrop accept ID, deaddrop reject ID --reason "why"   of a proposal or a request: read it first
-  deaddrop respond ID --approve        a shutdown request too: finish and report first, it parks you
-  deaddrop request TYPE HANDLE --body "…"   asks for a yes or a no; deaddrop requests: what became of it
+  deaddrop accept ID, deaddrop reject ID "why"   of a proposal or a request: read it first
+  deaddrop respond ID yes              a shutdown request too: finish and report first, it parks you
+  deaddrop request TYPE HANDLE "subject" "body"   asks for a yes or a no; deaddrop requests: what became of it
   deaddrop claim src/api --for 2h      you work there; deaddrop release ends it
   deaddrop propose "what is decided, word for word" "why"   --due 4h: until when to answer
   deaddrop counter ID "what is decided instead" "why"       the why is never recorded

@@ -13,8 +13,8 @@ import { waitForNews, WITHOUT_DAEMON_MS } from "../../client/wait-for-news.ts";
 import { inboxText } from "../../framing/message-text.ts";
 import { safeJson, sanitise } from "../../framing/sanitise.ts";
 import { when } from "../../framing/when.ts";
-import { parentOf } from "../../sending/naming/parent.ts";
-import { recipients } from "../../sending/naming/recipients.ts";
+import { parentOf } from "../../verbs/naming/parent.ts";
+import { recipients } from "../../verbs/naming/recipients.ts";
 import { count, define, seconds, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {

@@ -5,22 +5,13 @@ import type { IncidentView, IncidentAddressee, NoticeView, SafeModeView } from "
 import { safeJson } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
-import { prepareAnswer } from "../../sending/answer.ts";
-import { prepareIncident, prepareResolution } from "../../sending/incident.ts";
-import {
-  incidentNamed,
-  MESSAGE_ID,
-  aboutParent,
-  answerSubject,
-  parentOf,
-} from "../../sending/naming/parent.ts";
-import { peersOf } from "../../sending/naming/recipients.ts";
+import { ackIncident, raiseIncident, resolveIncident } from "../../verbs/incident.ts";
+import { aboutParent, answerSubject, parentOf } from "../../verbs/naming/parent.ts";
+import { peersOf } from "../../verbs/naming/recipients.ts";
 import { agentPaths } from "../../storage/paths.ts";
 import { define } from "../command.ts";
 import { placesOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { BODY_OPTIONS, readBody } from "../input/body-input.ts";
 import { confirmOperator } from "../input/confirm.ts";
-import { wordArguments, wordsOf, WORD_OPTIONS } from "../input/words.ts";
 import {
   emit,
   emitTable,
@@ -30,7 +21,8 @@ import {
   type Style,
 } from "../output/output.ts";
 import { severityCell } from "../output/text.ts";
-import { deliver, extrasOf, SEND_OPTIONS, WAIT_OPTIONS } from "../sending/deliver.ts";
+import { deliver } from "../sending/deliver.ts";
+import { verbCommand } from "../sending/verb-command.ts";
 
 /** Spec 3.5. */
 export const incident = define({
@@ -38,50 +30,9 @@ export const incident = define({
     "Raises incidents, answers and settles them. An incident that is not acked in time escalates.",
   examples: ["deaddrop incident list"],
   commands: {
-    raise: define({
-      about:
-        "Tells peers, and asks each for an ack within a heartbeat of reading it (default: all peers). " +
-        "high and critical stop the wire: when a peer has read one and ten minutes later has not acked " +
-        "it, all who trust you send little else (safe mode) until that peer acks it, you resolve it, or " +
-        "an operator resumes. low and medium stop nobody.",
-      args: wordArguments("what is wrong", "what there is to know"),
-      options: {
-        "--severity <level>": {
-          about: "how bad it is",
-          choices: ["low", "medium", "high", "critical"],
-          default: "medium",
-        },
-        ...WORD_OPTIONS,
-        ...SEND_OPTIONS,
-      },
-      examples: ['deaddrop incident raise --severity high "main is broken" "4f2a91c lost a test."'],
-      async run(cli, flags, args) {
-        const { subject, body: text } = wordsOf(args.subject, args.body, flags);
-        const { severity, to } = flags;
-        const body = await readBody(cli, flags, text);
-        const about = { severity, subject, body, to, extras: extrasOf(flags) };
-        await deliver(cli, flags, (client) => prepareIncident(client, about));
-      },
-    }),
-    ack: define({
-      about: "Acknowledges an incident to its author.",
-      args: { "<id>": MESSAGE_ID },
-      options: { "--reason <text>": "what you do about it", ...WAIT_OPTIONS },
-      examples: ['deaddrop incident ack 4f2a91 --reason "reverting"'],
-      run: (cli, flags, { id }) =>
-        deliver(cli, flags, (client) => prepareAnswer(client, id, "ack", flags, incidentNamed)),
-    }),
-    resolve: define({
-      about: "Says in the incident's thread that it is settled.",
-      args: { "<id>": MESSAGE_ID, "[body]": "how; - reads standard input" },
-      options: { ...SEND_OPTIONS, ...BODY_OPTIONS },
-      examples: ['deaddrop incident resolve 4f2a91 "Reverted; main is green."'],
-      async run(cli, flags, { id, body: text }) {
-        const body = await readBody(cli, flags, text);
-        const about = { body, to: flags.to, extras: extrasOf(flags) };
-        await deliver(cli, flags, (client) => prepareResolution(client, id, about));
-      },
-    }),
+    raise: verbCommand(raiseIncident),
+    ack: verbCommand(ackIncident),
+    resolve: verbCommand(resolveIncident),
     list: define({
       about: "Lists the incidents that are open, the oldest first.",
       options: {
@@ -137,7 +88,7 @@ export const resume = define({
         hint: "say why it is safe to go on; the peers will read it",
       });
     }
-    await deliver(cli, flags, async (client) => {
+    await deliver(cli, flags, async ({ client }) => {
       const mode = await activeSafeMode(client);
       const isHere = mode.author !== client.handle;
       const parent = await parentOf(client, mode.incident_id);

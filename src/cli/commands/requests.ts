@@ -1,48 +1,11 @@
-import { DeaddropError } from "../../api/errors.ts";
 import type { RequestStatus, RequestView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
-import { prepareCancellation, prepareRequest } from "../../sending/request.ts";
+import { cancelRequest } from "../../verbs/request.ts";
 import { define } from "../command.ts";
-import { withClient, type Cli } from "../context.ts";
-import { BODY_OPTIONS, readBody, readTextFile } from "../input/body-input.ts";
+import { withClient } from "../context.ts";
 import { emitTable, type Cell, type Style } from "../output/output.ts";
-import { deliver, DELIVERY_OPTIONS, extrasOf, WAIT_OPTIONS } from "../sending/deliver.ts";
-
-/** Asks for a yes or a no that is tracked until it comes. Spec 3.8. */
-export const request = define({
-  about:
-    "Asks agents to approve or reject something. Each of them answers for itself with " +
-    "`deaddrop respond`; `deaddrop requests` shows what became of it.\n\n" +
-    "  shutdown       asks an agent to finish; when it approves, its daemon parks\n" +
-    "  plan_approval  submits a plan: do not begin before it is approved\n" +
-    "  any other      a name of your own",
-  args: {
-    "<type>": "shutdown, plan_approval, or a name of your own",
-    "[peer...]": "whom to ask (in a pair the peer)",
-  },
-  options: {
-    "--subject <text>": "what it is about",
-    "--plan <text>": "the plan to be approved",
-    "--plan-file <file>": "the same, from a file",
-    "--due <when>": "until when to answer: 30m, 4h, 2d or a time (else 24 hours)",
-    "--state <line>": "the line of state that a long request opens with",
-    ...DELIVERY_OPTIONS,
-    ...BODY_OPTIONS,
-  },
-  examples: [
-    'deaddrop request shutdown scribe --body "The release is out."',
-    'deaddrop request plan_approval lead --plan "1. measure 2. cut over" --wait answered',
-  ],
-  async run(cli, flags, { type, peer: peers }) {
-    const { subject, due, state } = flags;
-    const to = peers.length === 0 ? undefined : peers;
-    const body = await readBody(cli, flags, undefined);
-    const plan = planOf(cli, flags);
-    const about = { type, to, body, subject, plan, due, state, extras: extrasOf(flags) };
-    await deliver(cli, flags, (client) => prepareRequest(client, about, cli.clock.nowMs()));
-  },
-});
+import { verbCommand } from "../sending/verb-command.ts";
 
 /** Requests that have ended which are listed without `--all`. */
 const MAX_ENDED = 10;
@@ -67,32 +30,9 @@ export const requests = define({
     emitTable(cli, flags, requests, (each) => requestRow(each, nowMs), "No requests.");
   },
   commands: {
-    cancel: define({
-      about: "Takes a request of yours back, from everybody or from one agent.",
-      args: { "<request>": "its request id, or its event id or a prefix of it" },
-      options: {
-        "--of <handle>": "only the request to this agent",
-        "--reason <text>": "why",
-        ...WAIT_OPTIONS,
-      },
-      examples: ["deaddrop requests cancel 4f2a91c0 --of scribe"],
-      run: (cli, flags, { request: name }) =>
-        deliver(cli, flags, (client) => prepareCancellation(client, name, flags)),
-    }),
+    cancel: verbCommand(cancelRequest),
   },
 });
-
-function planOf(
-  cli: Cli,
-  { plan, planFile }: { readonly plan?: string; readonly planFile?: string },
-): string | undefined {
-  if (plan !== undefined && planFile !== undefined) {
-    throw new DeaddropError("usage", "the plan is given twice", {
-      hint: "with --plan or with --plan-file: one of them",
-    });
-  }
-  return planFile === undefined ? plan : readTextFile(cli, "--plan-file", planFile);
-}
 
 const STYLE_BY_STATUS: Record<RequestStatus, Style> = {
   pending: "yellow",

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
+import { neededBody } from "../../verbs/words/opening.ts";
 import type { FlagsOf, Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 
@@ -34,29 +35,12 @@ export async function readBody(
   }
   const text = await bodyText(cli, flags, argument ?? flags.body);
   const body = flags.bodyJson === true ? await parseJson(text) : text;
-  if (given.length > 0 && isBlank(body)) throw emptyBody();
+  if (given.length > 0) neededBody(body);
   return isBlank(body) ? "" : body;
-}
-
-/** The same for a message that says nothing without a body. */
-export async function readNeededBody(
-  cli: Cli,
-  flags: BodyFlags,
-  argument: string | undefined,
-): Promise<JsonValue> {
-  const body = await readBody(cli, flags, argument);
-  if (isBlank(body)) throw emptyBody();
-  return body;
 }
 
 function isBlank(body: JsonValue): boolean {
   return typeof body === "string" && body.trim() === "";
-}
-
-function emptyBody(): DeaddropError {
-  return new DeaddropError("usage", "the body is empty, so nothing was sent", {
-    hint: "say something as an argument, with --body or --body-file, or on standard input",
-  });
 }
 
 async function bodyText(cli: Cli, flags: BodyFlags, text: string | undefined): Promise<string> {

@@ -1,4 +1,3 @@
-import { definedFields } from "../../wire/defined-fields.ts";
 import { refusalRemedy } from "../../agent/duties/line-notices.ts";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -6,13 +5,13 @@ import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { clockTime } from "../../framing/when.ts";
-import { aboutParent } from "../../sending/naming/parent.ts";
-import { type Prepared, type Extras, withNote } from "../../sending/prepared.ts";
-import { sendPrepared, type Said } from "../../sending/say-once.ts";
-import { namedPaths, refsNote, type NamedPaths } from "../../setup/guard/project-files.ts";
-import { projectFrom } from "../../setup/guard/project-paths.ts";
-import { repeatable, type FlagsOf, type Options, seconds } from "../command.ts";
-import { tellSigner, withClient, type Cli, type GlobalFlags, findWire } from "../context.ts";
+import { aboutParent } from "../../verbs/naming/parent.ts";
+import type { Prepared } from "../../verbs/prepared.ts";
+import { withRefsNote } from "../../verbs/project.ts";
+import { sendPrepared, type Said } from "../../verbs/say.ts";
+import type { Speaker } from "../../verbs/verb.ts";
+import { type FlagsOf, type Options, seconds } from "../command.ts";
+import { tellSigner, withClient, type Cli } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { WAITS_FOR } from "../output/text.ts";
 
@@ -30,28 +29,6 @@ export const WAIT_OPTIONS = {
   },
 } as const satisfies Options;
 
-/** Of a message whose recipients are fixed. */
-export const DELIVERY_OPTIONS = {
-  "--ref <path>": repeatable("a path or git:<sha> that it is about (repeatable)"),
-  "--priority <level>": { about: "how much it matters", choices: ["low", "medium", "high"] },
-  "--ack-required": "ask for an ack",
-  ...WAIT_OPTIONS,
-} as const satisfies Options;
-
-export const SEND_OPTIONS = {
-  "--to <handle>": repeatable("a recipient, or all (repeatable; in a pair the peer)"),
-  ...DELIVERY_OPTIONS,
-} as const satisfies Options;
-
-/** The help of --anyway. */
-export const ANYWAY = "also when what it answers has ended (it changes nothing then)";
-
-export const ANSWER_OPTIONS = {
-  "--reason <text>": "why",
-  "--anyway": ANYWAY,
-  ...WAIT_OPTIONS,
-} as const satisfies Options;
-
 /**
  * Sends the message that `prepare` makes, waits when --wait asks for it, and prints the answer:
  * `{outcome, messages}`, with `receipts` when it waited, with `answers` when it is an answer, and with a
@@ -60,12 +37,13 @@ export const ANSWER_OPTIONS = {
 export async function deliver(
   cli: Cli,
   flags: FlagsOf<typeof WAIT_OPTIONS>,
-  prepare: (client: Client) => Promise<Prepared>,
+  prepare: (by: Speaker) => Promise<Prepared>,
 ): Promise<void> {
   await withClient(cli, flags, async (client) => {
-    const prepared = await prepare(client);
+    const by = { client, nowMs: cli.clock.nowMs(), cwd: cli.cwd, env: cli.env };
+    const prepared = await prepare(by);
     tellSigner(cli, flags);
-    const answer = await sendPrepared(client, withRefsNote(cli, client, prepared));
+    const answer = await sendPrepared(client, withRefsNote(by, prepared));
     if (flags.wait === undefined) {
       emit(cli, flags, answer, (paint) => sentText(answer, paint));
       return;
@@ -106,15 +84,6 @@ const RANK: Record<ReceiptStage, number> = {
   read: 3,
   answered: 4,
 };
-
-/** What the flags say besides the words. */
-export function extrasOf({
-  ref: refs,
-  priority,
-  ackRequired,
-}: FlagsOf<typeof DELIVERY_OPTIONS>): Extras {
-  return definedFields({ refs, priority, ackRequired });
-}
 
 async function waitFor(
   cli: Cli,
@@ -236,17 +205,4 @@ function receiptText({ to, state, reason, waits_for }: Waited, paint: Paint): st
   const style = state === "refused" ? "red" : "cyan";
   const why = reason ?? (waits_for === undefined ? undefined : WAITS_FOR[waits_for]);
   return `  ${to}: ${paint(style, state)}${why === undefined ? "" : ` (${why})`}`;
-}
-
-/** The message, with a note on the paths and commits among its refs that are not here. */
-function withRefsNote(cli: Cli, { wireDir }: Client, prepared: Prepared): Prepared {
-  const { refs = [] } = prepared.draft;
-  if (refs.length === 0) return prepared;
-  return withNote(prepared, refsNote(projectFrom(wireDir, cli.cwd), cli.cwd, refs, cli.env));
-}
-
-/** The paths that a command names, as they are sent. */
-export function pathsGiven(cli: Cli, flags: GlobalFlags, patterns: readonly string[]): NamedPaths {
-  if (patterns.length === 0) return { paths: [], note: undefined };
-  return namedPaths(projectFrom(findWire(cli, flags), cli.cwd), patterns);
 }

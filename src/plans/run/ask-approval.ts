@@ -1,8 +1,8 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { PLAN_APPROVAL } from "../../protocol/asks/requests.ts";
-import { recipients } from "../../sending/naming/recipients.ts";
-import { cutSubject } from "../../sending/naming/parent.ts";
+import { recipients } from "../../verbs/naming/recipients.ts";
+import { cutSubject } from "../../verbs/naming/parent.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { textGraph } from "../plan/graph.ts";

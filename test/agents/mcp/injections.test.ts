@@ -206,7 +206,10 @@ describe.each(ATTACKS.map((attack) => [JSON.stringify(attack).slice(0, 60), atta
           skill: { instructions: "", body: "" },
         };
         const tool = TOOLS.find((each) => each.name === name);
-        const answer = await tool?.run({ ...call, signal: new AbortController().signal }, args);
+        const answer = await tool?.run(
+          { ...call, signal: new AbortController().signal, cwd: process.cwd(), env: process.env },
+          args,
+        );
         if (answer === undefined || !("words" in answer)) throw new Error(`${name}: no words`);
         const nonce = /<peer-words ([0-9a-f]{16})> and/.exec(answer.words)?.[1] ?? "";
         const parts = answer.words.split(/^<\/?peer-words [0-9a-f]{16}>$/m);

@@ -123,7 +123,10 @@ async function wordsOf(name: string, args: Record<string, unknown>, body: string
     tool: name,
     skill: { instructions: "", body: "" },
   };
-  const answer = await tool?.run({ ...call, signal: new AbortController().signal }, args);
+  const answer = await tool?.run(
+    { ...call, signal: new AbortController().signal, cwd: process.cwd(), env: process.env },
+    args,
+  );
   if (answer === undefined || !("words" in answer)) throw new Error(`${name} gave no words`);
   return answer.words;
 }
@@ -202,7 +205,15 @@ describe("a page of the inbox", () => {
     } as unknown as Client;
     const nowMs = Date.parse(time) + 25 * 60_000;
     const { signal } = new AbortController();
-    const call = { client, frame: newFrame(), nowMs, tool: "inbox", signal };
+    const call = {
+      client,
+      frame: newFrame(),
+      nowMs,
+      tool: "inbox",
+      signal,
+      cwd: process.cwd(),
+      env: process.env,
+    };
     const tool = TOOLS.find(({ name }) => name === "inbox");
     const answer = await tool?.run({ ...call, skill: { instructions: "", body: "" } }, {});
     if (answer === undefined || !("words" in answer)) throw new Error("inbox gave no words");

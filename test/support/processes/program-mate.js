@@ -30,6 +30,6 @@ for (let decided = false; !decided;) {
   if (decided) learnt.decided = found.decision;
   else await new Promise((resolve) => setImmediate(resolve));
 }
-await twice((wire) => wire.tell({ subject: "all is decided", body: learnt.decided, key: "last" }));
+await twice((wire) => wire.send({ subject: "all is decided", body: learnt.decided, key: "last" }));
 wire.close();
 process.stdout.write(`${JSON.stringify(learnt)}\n`);

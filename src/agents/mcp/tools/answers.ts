@@ -1,18 +1,15 @@
 import { DeaddropError } from "../../../api/errors.ts";
-import type { Client } from "../../../api/client.ts";
-import { prepareAnswer } from "../../../sending/answer.ts";
-import { prepareRelease } from "../../../sending/claim.ts";
-import { prepareCorrection } from "../../../sending/correction.ts";
-import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
-import { parentOf, type Parent } from "../../../sending/naming/parent.ts";
-import { requestNamed } from "../../../sending/naming/request-named.ts";
-import type { Prepared } from "../../../sending/prepared.ts";
-import { prepareCancellation, prepareRequest, prepareResponse } from "../../../sending/request.ts";
+import { accept, reject } from "../../../verbs/answer.ts";
+import { release } from "../../../verbs/claim.ts";
+import { correct } from "../../../verbs/correct.ts";
+import { raiseIncident, resolveIncident } from "../../../verbs/incident.ts";
+import { messageNamed } from "../../../verbs/naming/request-named.ts";
+import type { Prepared } from "../../../verbs/prepared.ts";
+import { cancelRequest, request, respond } from "../../../verbs/request.ts";
 import { PLAN_APPROVAL } from "../../../protocol/asks/requests.ts";
-import { choice, object, text, texts, type Args } from "../schema.ts";
-import { REQUEST_KEY, say } from "../say.ts";
+import { choice, object, pick, text, type Args } from "../schema.ts";
+import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
-import { firstLine } from "./send.ts";
 
 const ANSWERS = ["accept", "reject", "withdraw", "approve_shutdown"] as const;
 
@@ -23,12 +20,9 @@ const ANSWER = object(
 );
 const REQUEST = object(
   {
-    type: text("review, plan_approval (body: the plan), shutdown, incident, …"),
-    to: texts(),
-    subject: text(),
-    body: text(),
-    severity: choice(["low", "medium", "high", "critical"]),
-    due: text("30m, 2d or a time"),
+    ...pick(request.fields, "type", "to", "subject", "body"),
+    ...pick(raiseIncident.fields, "severity"),
+    ...pick(request.fields, "due"),
     ...REQUEST_KEY,
   },
   "type",
@@ -46,7 +40,8 @@ export const ANSWER_TOOL = tool({
     ...{ counter: "call propose with counters", reply: "call send with reply_to" },
     ...{ approve: "accept", yes: "accept", no: "reject", resolve: "withdraw" },
   },
-  run: (call, args) => say(call, args, () => prepareVerdict(call.client, args)),
+  says: ["accept", "reject", "respond", "cancel_request", "resolve_incident", "ack_incident"],
+  run: (call, args) => saying(call, args, () => prepareVerdict(call, args)),
 });
 
 /** Asking for what others must answer, or telling them of serious trouble. Spec 8.1, 3.8, 3.5. */
@@ -56,69 +51,54 @@ export const REQUEST_TOOL = tool({
     "Asks for a yes or no, tracked until it comes. incident, with severity: serious trouble that each peer must ack; high and critical can stop the wire.",
   input: REQUEST,
   effect: "binds",
-  run: (call, args) => say(call, args, () => prepareAsking(call, args)),
+  says: ["request", "raise_incident"],
+  run: (call, args) => saying(call, args, () => prepareAsking(call, args)),
 });
 
-async function prepareVerdict(client: Client, args: Args<typeof ANSWER>): Promise<Prepared> {
+async function prepareVerdict(call: Call, args: Args<typeof ANSWER>): Promise<Prepared> {
   const { id, answer, reason } = args;
-  if (answer === "withdraw") return prepareWithdrawal(client, id, reason);
-  if (answer === "approve_shutdown") return prepareResponse(client, id, true, { reason });
-  return prepareAnswer(client, id, answer, { reason }, messageNamed);
+  if (answer === "withdraw") return prepareWithdrawal(call, id, reason);
+  if (answer === "approve_shutdown") {
+    return respond.prepare(call, { request: id, approve: true, reason });
+  }
+  return (answer === "accept" ? accept : reject).prepare(call, { id, reason });
 }
 
-async function prepareWithdrawal(client: Client, id: string, reason = ""): Promise<Prepared> {
-  const { type, from, event_id: eventId } = await messageNamed(client, id);
-  if (from !== client.handle) {
+async function prepareWithdrawal(call: Call, name: string, reason?: string): Promise<Prepared> {
+  const { type, from, event_id: id } = await messageNamed(call.client, name);
+  if (from !== call.client.handle) {
     throw new DeaddropError("refused", `not sent: that ${type} is ${from}'s, not yours`, {
-      hint: `answer {"id":"${id}","answer":"reject"} refuses it`,
+      hint: `answer {"id":"${name}","answer":"reject"} refuses it`,
     });
   }
   switch (type) {
-    case "proposal": {
-      const correction = { body: reason, reverts: true, extras: {} };
-      return prepareCorrection(client, eventId, correction);
-    }
+    case "proposal":
+      return correct.prepare(call, { id, body: reason, revert: true });
     case "request":
-      return prepareCancellation(client, eventId, reason === "" ? {} : { reason });
+      return cancelRequest.prepare(call, { request: id, reason });
     case "claim":
-      return prepareRelease(client, eventId);
+      return release.prepare(call, { claim: id });
     case "incident":
-      return prepareResolution(client, eventId, { body: reason, extras: {} });
+      return resolveIncident.prepare(call, { id, body: reason });
     default:
       throw new DeaddropError("refused", `not sent: a ${type} cannot be withdrawn`, {
-        hint: `send {"type":"correction","reply_to":"${id}","body":"…"} corrects it`,
+        hint: `send {"type":"correction","reply_to":"${name}","body":"…"} corrects it`,
       });
   }
 }
 
-/** By event id; a request also by its request id, which its asker has chosen. */
-async function messageNamed(client: Client, id: string): Promise<Parent> {
-  try {
-    return await parentOf(client, id);
-  } catch (error) {
-    if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
-    const [found] = await requestNamed(client, id).catch(() => []);
-    if (found === undefined) throw error;
-    return parentOf(client, found.event_id);
-  }
-}
-
-async function prepareAsking(
-  { client, nowMs }: Call,
-  args: Args<typeof REQUEST>,
-): Promise<Prepared> {
-  const { to, subject, body = "", due, severity } = args;
+async function prepareAsking(call: Call, args: Args<typeof REQUEST>): Promise<Prepared> {
+  const { severity, ...about } = args;
   const type = args.type.trim().toLowerCase();
-  if (type === "incident") {
-    const title = subject ?? firstLine(body);
-    if (severity === undefined || title === "") {
-      throw new DeaddropError("usage", "request: an incident needs severity and subject", {
-        hint: "severity is one of low, medium, high, critical",
-      });
-    }
-    return prepareIncident(client, { severity, subject: title, body, to, extras: {} });
+  if (type !== "incident") {
+    const isPlan = type === PLAN_APPROVAL;
+    const words = isPlan ? { plan: args.body, body: undefined } : {};
+    return request.prepare(call, { ...about, type, ...words });
   }
-  const isPlan = type === PLAN_APPROVAL;
-  const about = { type, to, subject, due, extras: {}, body: isPlan ? "" : body };
-  return prepareRequest(client, isPlan ? { ...about, plan: body } : about, nowMs);
+  if (severity === undefined) {
+    throw new DeaddropError("usage", "request: an incident needs severity and subject", {
+      hint: "severity is one of low, medium, high, critical",
+    });
+  }
+  return raiseIncident.prepare(call, { ...about, severity });
 }

@@ -1,21 +1,18 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import type { ClaimView } from "../../../api/views.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { withNote, type Prepared } from "../../../sending/prepared.ts";
-import { pathsGiven } from "../project-here.ts";
-import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
+import type { Prepared } from "../../../verbs/prepared.ts";
+import { claim, release } from "../../../verbs/claim.ts";
 import { isOver } from "../../../protocol/claims/claim-shapes.ts";
 import { cut, fitting } from "../peer-words.ts";
-import { flag, object, text, texts, type Args } from "../schema.ts";
-import { REQUEST_KEY, say } from "../say.ts";
+import { flag, object, pick, type Args } from "../schema.ts";
+import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 
 const CLAIM = object({
-  paths: texts('"src/api", "*.md"'),
+  ...pick(claim.fields, "paths"),
   release: flag(),
-  shared: flag(),
-  lasts: text("30m, 4h"),
-  reason: text(),
+  ...pick(claim.fields, "shared", "lasts", "reason"),
   ...REQUEST_KEY,
 });
 type ClaimArgs = Args<typeof CLAIM>;
@@ -27,28 +24,24 @@ export const CLAIM_TOOL = tool({
     "Claims paths before you edit them. release ends your claim of a path, or your only one.",
   input: CLAIM,
   effect: "sends",
+  says: ["claim", "release"],
   run: (call, args) =>
-    say(call, args, () => (args.release === true ? release(call, args) : claim(call, args))),
+    saying(call, args, () => (args.release === true ? ending(call, args) : claiming(call, args))),
 });
 
-async function claim({ client }: Call, args: ClaimArgs): Promise<Prepared> {
-  const { shared, lasts, reason } = args;
-  if (args.paths === undefined) {
-    throw new DeaddropError("usage", "claim: paths is missing", {
-      hint: 'claim {"paths":["src/api"]}; with "release":true it ends your claim',
-    });
-  }
-  const mode = shared === true ? "shared" : "exclusive";
-  const { paths, note } = pathsGiven(client, args.paths);
-  return withNote(await prepareClaim(client, { paths, mode, lasts, reason }), note);
+async function claiming(call: Call, { paths, ...about }: ClaimArgs): Promise<Prepared> {
+  if (paths !== undefined) return claim.prepare(call, { ...about, paths });
+  throw new DeaddropError("usage", "claim: paths is missing", {
+    hint: 'claim {"paths":["src/api"]}; with "release":true it ends your claim',
+  });
 }
 
 /** One claim at a time, which any of its paths, or its id, names. */
-async function release({ client }: Call, { paths = [] }: ClaimArgs): Promise<Prepared> {
+async function ending(call: Call, { paths = [] }: ClaimArgs): Promise<Prepared> {
   const [first, ...others] = paths;
-  const prepared = await prepareRelease(client, first);
+  const prepared = await release.prepare(call, { claim: first });
   for (const other of others) {
-    const { draft } = await prepareRelease(client, other);
+    const { draft } = await release.prepare(call, { claim: other });
     if (draft.correlationId === prepared.draft.correlationId) continue;
     throw new DeaddropError("usage", "claim: these paths belong to several claims of yours", {
       hint: "release one claim after the other",

@@ -4,27 +4,18 @@ import { shortId } from "../../../framing/short-id.ts";
 import { attribution } from "../../../framing/attribution.ts";
 import { partOf, type Frame } from "../../../framing/frame.ts";
 import { absentNote, filesNamed } from "../../../setup/guard/project-files.ts";
-import { withNote, type Prepared } from "../../../sending/prepared.ts";
-import { pathsGiven, projectHere } from "../project-here.ts";
-import { cutSubject } from "../../../sending/naming/parent.ts";
-import { prepareCounter, prepareProposal } from "../../../sending/proposal.ts";
+import { projectOf } from "../../../verbs/project.ts";
+import { counter, propose } from "../../../verbs/propose.ts";
 import { cut, fitting, lastFitting, LIST_TOKENS } from "../peer-words.ts";
-import { object, text, texts, type Args } from "../schema.ts";
-import { REQUEST_KEY, say } from "../say.ts";
+import { object, pick, text } from "../schema.ts";
+import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 
 const PROPOSE = object(
   {
-    decision: text("the exact words that are recorded"),
-    subject: text(),
-    reasons: text("never recorded"),
-    to: texts(),
-    required: texts("who must agree"),
+    ...pick(propose.fields, "decision", "subject", "reasons", "to", "required"),
     counters: text("id of a proposal: this instead"),
-    domains: texts(),
-    paths: texts(),
-    supersedes: text("id of a decision"),
-    due: text("30m, 2d or a time"),
+    ...pick(propose.fields, "domains", "paths", "supersedes", "due"),
     ...REQUEST_KEY,
   },
   "decision",
@@ -40,29 +31,20 @@ export const PROPOSE_TOOL = tool({
     "Asks for a decision that binds others. Agreed when read decisions lists it, not before.",
   input: PROPOSE,
   effect: "sends",
-  run: (call, args) => say(call, args, () => preparePropose(call, args)),
+  says: ["propose", "counter"],
+  run: (call, args) => {
+    const { counters: id, ...about } = args;
+    return saying(call, args, () =>
+      id === undefined ? propose.prepare(call, about) : counter.prepare(call, { ...about, id }),
+    );
+  },
 });
 
-async function preparePropose(
-  { client, nowMs }: Call,
-  args: Args<typeof PROPOSE>,
-): Promise<Prepared> {
-  const { decision, subject = cutSubject(decision), reasons = "", counters, paths } = args;
-  const { to, required, domains, supersedes, due } = args;
-  const { note, paths: named } = pathsGiven(client, paths ?? []);
-  const about = {
-    ...{ subject, decision, reasons, to, required, domains, supersedes, due, extras: {} },
-    paths: paths && named,
-  };
-  const prepared =
-    counters === undefined
-      ? await prepareProposal(client, about, nowMs)
-      : await prepareCounter(client, counters, about, nowMs);
-  return withNote(prepared, note);
-}
-
 /** The decisions in force, each proved from signed messages, the newest last. */
-export async function decisionsText(call: Call, { skip = 0 }: { skip?: number }): Promise<string> {
+export async function decisionsText(
+  call: Call,
+  { skip = 0 }: { skip?: number | undefined },
+): Promise<string> {
   const { in_force: inForce } = await call.client.view("decisions");
   const end = Math.max(0, inForce.length - skip);
   const lines = decisionLines(call, inForce.slice(0, end), LIST_TOKENS);
@@ -101,8 +83,8 @@ function recordWords(frame: Frame, record: DecisionView): string {
 }
 
 interface CheckArgs {
-  paths?: string[];
-  text?: string;
+  paths?: string[] | undefined;
+  text?: string | undefined;
 }
 
 /** Whether these paths may be edited, and the decisions that apply to them or contain a text. */
@@ -115,7 +97,7 @@ export async function checkText(call: Call, args: CheckArgs): Promise<string> {
   }
   const { client, frame } = call;
   const { in_force: inForce } = await client.view("decisions");
-  const project = paths.length === 0 ? undefined : projectHere(client);
+  const project = paths.length === 0 ? undefined : projectOf(call);
   const files = project === undefined ? paths : filesNamed(project, paths);
   const absent = project === undefined ? undefined : absentNote(project, paths);
   const { paths: checked, behind } =

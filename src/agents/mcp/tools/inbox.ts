@@ -4,8 +4,8 @@ import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { waitForNews } from "../../../client/wait-for-news.ts";
 import { AGENT_STATES } from "../../../protocol/beats/beat.ts";
 import { WAITED_FOR } from "../../../agent/answers/waited-for.ts";
-import { parentOf } from "../../../sending/naming/parent.ts";
-import { recipients } from "../../../sending/naming/recipients.ts";
+import { parentOf } from "../../../verbs/naming/parent.ts";
+import { recipients } from "../../../verbs/naming/recipients.ts";
 import {
   fitting,
   inboxSummary,

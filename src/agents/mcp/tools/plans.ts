@@ -10,7 +10,7 @@ import {
 } from "../../../plans/run/step-messages.ts";
 import { MIN_ID_PREFIX } from "../../../wire/limits.ts";
 import { cut, fitting } from "../peer-words.ts";
-import type { Prepared } from "../../../sending/prepared.ts";
+import type { Prepared } from "../../../verbs/prepared.ts";
 import type { Call } from "../tool.ts";
 
 interface Reported {

@@ -1,16 +1,15 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
 import { fromPlain } from "../../../wire/json/json.ts";
-import type { JsonValue } from "../../../wire/json/json-value.ts";
-import { prepareAnswer } from "../../../sending/answer.ts";
-import { prepareCorrection } from "../../../sending/correction.ts";
-import { prepareMessage } from "../../../sending/message.ts";
-import { cutSubject, parentOf, threadNamed, type Parent } from "../../../sending/naming/parent.ts";
-import type { Extras, Prepared } from "../../../sending/prepared.ts";
-import { prepareReply } from "../../../sending/reply.ts";
-import { prepareShip } from "../../../sending/ship.ts";
-import { choice, flag, object, text, texts, type Args } from "../schema.ts";
-import { REQUEST_KEY, say } from "../say.ts";
+import { prepareAnswer } from "../../../verbs/answer.ts";
+import { correct } from "../../../verbs/correct.ts";
+import { parentOf, type Parent } from "../../../verbs/naming/parent.ts";
+import type { Prepared } from "../../../verbs/prepared.ts";
+import { reply } from "../../../verbs/reply.ts";
+import { send } from "../../../verbs/send.ts";
+import { ship } from "../../../verbs/ship.ts";
+import { choice, object, pick, text, texts, type Args } from "../schema.ts";
+import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 import { prepareReport } from "./plans.ts";
 
@@ -18,14 +17,10 @@ import { prepareReport } from "./plans.ts";
 const TYPES = ["feedback", "warning", "decision", "ship", "ack", "correction", "report"] as const;
 
 const SEND = object({
-  subject: text(),
-  body: text(),
-  to: texts("handles, * for all"),
+  ...pick(send.fields, "subject", "body", "to"),
   type: choice(TYPES),
-  reply_to: text("message id"),
-  refs: texts("paths or git:<sha>"),
-  priority: choice(["low", "medium", "high"]),
-  ack_required: flag(),
+  reply_to: { ...text("message id"), aliases: ["id", "in_reply_to", "thread"] },
+  ...pick(send.fields, "refs", "priority", "ack_required"),
   state: text("what is so now, of ship and warning"),
   // These three belong to a report. What shows the steps says how it is made.
   outcome: text(),
@@ -52,13 +47,12 @@ export const SEND_TOOL = tool({
     ...{ claim: "call claim", release: "call claim with release" },
     ...{ accept: "call answer", reject: "call answer", withdraw: "call answer" },
   },
-  run: (call, args) => say(call, args, () => prepare(call, args)),
+  says: ["send", "reply", "ack", "correct", "ship"],
+  run: (call, args) => saying(call, args, () => prepare(call, args)),
 });
 
 async function prepare(call: Call, args: SendArgs): Promise<Prepared> {
-  const { client } = call;
-  const { type = "feedback", reply_to: id, subject, to, state, body: words = "" } = args;
-  const extras = extrasOf(args);
+  const { type = "feedback", reply_to: id, body: words = "", on_behalf, ...about } = args;
   if (type === "report") {
     const { outcome, error } = args;
     const artifacts = args.artifacts?.map(artifactIn);
@@ -67,32 +61,14 @@ async function prepare(call: Call, args: SendArgs): Promise<Prepared> {
   }
   if (type === "ack") {
     const reason = words === "" ? undefined : words;
-    return prepareAnswer(client, needed(id, type), "ack", { reason }, noProposal);
+    return prepareAnswer(call.client, needed(id, type), "ack", { reason }, noProposal);
   }
   if (words === "" && type !== "ship") throw missing("body", type);
-  const body = bodyOf(args);
-  if (type === "correction") {
-    const correction = { body, reverts: false, subject, to, extras };
-    return prepareCorrection(client, needed(id, type), correction);
-  }
-  const about = { type, body, to, state, extras, subject: subject ?? firstLine(words) };
-  if (type === "ship") {
-    const prepared = await prepareShip(client, { ...about, digest: commitIn(args) }, process.cwd());
-    return id === undefined ? prepared : inThread(client, id, prepared);
-  }
-  if (id !== undefined) return prepareReply(client, id, { ...about, subject });
-  return prepareMessage(client, about);
-}
-
-async function inThread(client: Client, id: string, prepared: Prepared): Promise<Prepared> {
-  const { correlationId, continues } = await threadNamed(client, id);
-  return { ...prepared, draft: { ...prepared.draft, correlationId }, answers: continues };
-}
-
-/** A ship of no file is one of a commit, whose id is a digest. */
-function commitIn({ refs = [] }: SendArgs): string | undefined {
-  const [only] = refs;
-  return refs.length === 1 && only?.startsWith("git:") ? only.slice("git:".length) : undefined;
+  const body = on_behalf === undefined ? words : fromPlain({ text: words, on_behalf });
+  if (type === "correction") return correct.prepare(call, { ...about, id: needed(id, type), body });
+  if (type === "ship") return ship.prepare(call, { ...about, body, thread: id });
+  if (id !== undefined) return reply.prepare(call, { ...about, type, id, body });
+  return send.prepare(call, { ...about, type, body });
 }
 
 /** An artifact as JSON text; a text that is none is a file that was changed. */
@@ -102,24 +78,6 @@ function artifactIn(artifact: string): unknown {
   } catch {
     return { file: artifact, status: "changed" };
   }
-}
-
-/** Of a message that was given none; the body says it again, and in full. */
-export function firstLine(words: string): string {
-  const [line = ""] = words.trim().split("\n", 1);
-  return cutSubject(line);
-}
-
-function extrasOf({ refs, priority, ack_required: ackRequired }: SendArgs): Extras {
-  return {
-    ...(refs === undefined ? {} : { refs }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(ackRequired === true ? { ackRequired } : {}),
-  };
-}
-
-function bodyOf({ body = "", on_behalf: behalf }: SendArgs): JsonValue {
-  return behalf === undefined ? body : fromPlain({ text: body, on_behalf: behalf });
 }
 
 function needed(id: string | undefined, type: string): string {

@@ -4,6 +4,8 @@ import { definedFields } from "../wire/defined-fields.ts";
 import { fromPlain } from "../wire/json/json.ts";
 import type { Parent } from "./naming/parent.ts";
 import type { Prepared } from "./prepared.ts";
+import { withRefsNote } from "./project.ts";
+import type { Speaker } from "./verb.ts";
 
 /** A call that says something. */
 export interface SayingCall {
@@ -11,7 +13,7 @@ export interface SayingCall {
   readonly name: string;
   /** All that was asked for; plain JSON. */
   readonly args: object;
-  /** Chosen by the caller: a call that repeats it sends nothing. */
+  /** Chosen by the caller: a call that repeats it within 24 hours sends nothing. Spec 8.1. */
   readonly key?: string | undefined;
 }
 
@@ -32,17 +34,17 @@ export type Said = SendAnswer & {
  * that was, before anything is looked at that may have changed since. Spec 8.1. Throws DeaddropError
  * when nothing was sent.
  */
-export async function sayOnce(
-  client: Client,
+export async function say(
+  by: Speaker,
   call: SayingCall,
-  prepare: () => Promise<Prepared>,
+  prepare: (by: Speaker) => Promise<Prepared>,
 ): Promise<Said> {
+  const { client } = by;
   const key = keyOf(client, call);
   const before = key === undefined ? null : await client.ask("answered", { key });
   if (before !== null) return before;
-  return sendPrepared(client, await prepare(), key);
+  return sendPrepared(client, withRefsNote(by, await prepare(by)), key);
 }
-
 /** Sends a message that is prepared. Throws DeaddropError when nothing was sent. */
 export async function sendPrepared(
   client: Client,
@@ -58,7 +60,8 @@ export async function sendPrepared(
 function keyOf({ handle }: Client, { name, args, key }: SayingCall): RequestKey | undefined {
   if (key === undefined || key === "") return undefined;
   // As JSON: a field that is undefined is none.
-  const plain = JSON.parse(JSON.stringify({ name, from: handle, args })) as unknown;
+  const asText = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}n` : value);
+  const plain = JSON.parse(JSON.stringify({ name, from: handle, args }, asText)) as unknown;
   const asked = canonicalText(fromPlain(plain));
   return { name: key, digest: sha256Hex(Buffer.from(asked, "utf8")) };
 }

@@ -2,7 +2,7 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { ClaimForecast, ClaimView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
-import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/claims/claim-line.ts";
+import { claimProblem, MAX_CLAIM_TTL_MS } from "../protocol/claims/claim-line.ts";
 import { isOver } from "../protocol/claims/claim-shapes.ts";
 import { patternCovers } from "../protocol/claims/path-match.ts";
 import { SECOND_MS } from "../wire/durations.ts";
@@ -12,49 +12,59 @@ import { MIN_ID_PREFIX } from "../wire/limits.ts";
 import { quote } from "../wire/quote.ts";
 import { cutSubject } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
-import type { Prepared } from "./prepared.ts";
+import { withNote } from "./prepared.ts";
+import { pathsGiven } from "./project.ts";
+import { flag, text, texts, verb } from "./verb.ts";
 import { timeSpan } from "./words/times.ts";
 
-export interface Claim {
-  /** Patterns that begin at the project's folder. */
-  readonly paths: readonly string[];
-  readonly mode: ClaimMode;
-  /** How long it lasts, as a span of time: an hour unless given. */
-  readonly lasts?: string | undefined;
-  readonly reason?: string | undefined;
-  /** Whom it binds; everybody unless given. */
-  readonly to?: readonly string[] | undefined;
-  /** Also where another claim holds. */
-  readonly anyway?: boolean | undefined;
-}
-
 /** Says that we work on some paths, so that others leave them alone. Spec 3.7. */
-export async function prepareClaim(client: Client, about: Claim): Promise<Prepared> {
-  const { paths, mode, reason } = about;
-  const body: JsonObject = {
-    paths: [...paths],
-    mode,
-    ...lifetime(about.lasts),
-    ...definedFields({ reason }),
-  };
-  const problem = claimProblem(body);
-  if (problem !== undefined) {
-    throw new DeaddropError("usage", problem, {
-      hint: "give files, folders or patterns from the project's folder, such as src/api",
-    });
-  }
-  const forecast = await client.view("claim_forecast", { paths, mode });
-  if (about.anyway !== true) refuseOverlap(forecast);
-  return {
-    draft: {
-      to: await recipients(client, about.to ?? ["*"]),
+export const claim = verb({
+  about:
+    "Claims paths for a while: `deaddrop check` and the git hooks of your peers go by it. Paths " +
+    "begin at the project's folder, and a folder stands for everything in it. ** matches any folders, " +
+    "* and ? match within a name. Where the paths have an owner, the claim holds once the owner " +
+    "accepts it. `deaddrop release` ends it.",
+  fields: {
+    paths: texts(
+      "<pattern...>",
+      "the files and folders that you work on, at most 32",
+      '"src/api", "*.md"',
+    ),
+    shared: flag("--shared", "others may claim the same, shared too"),
+    lasts: text("--for <span>", "how long it lasts: 30m, 4h; at most 24h (else 1h)", "30m, 4h"),
+    reason: text("--reason <text>", "why"),
+    to: texts("--to <handle>", "whom it binds (repeatable; else everybody)"),
+    anyway: flag("--anyway", "also when another claim holds there"),
+  },
+  needs: ["paths"],
+  examples: ['deaddrop claim src/api "docs/*.md" --for 2h --reason "new routes"'],
+  async prepare(by, args) {
+    const { client } = by;
+    const { paths, note } = pathsGiven(by, args.paths);
+    const mode = args.shared === true ? "shared" : "exclusive";
+    const body: JsonObject = {
+      paths: [...paths],
+      mode,
+      ...lifetime(args.lasts),
+      ...definedFields({ reason: args.reason }),
+    };
+    const problem = claimProblem(body);
+    if (problem !== undefined) {
+      throw new DeaddropError("usage", problem, {
+        hint: "give files, folders or patterns from the project's folder, such as src/api",
+      });
+    }
+    const forecast = await client.view("claim_forecast", { paths, mode });
+    if (args.anyway !== true) refuseOverlap(forecast);
+    const draft = {
+      to: await recipients(client, args.to ?? ["*"]),
       type: "claim",
       subject: cutSubject(`claim: ${paths.join(", ")}`),
       body,
-    },
-    note: ownersNote(forecast),
-  };
-}
+    };
+    return withNote({ draft, note: ownersNote(forecast) }, note);
+  },
+});
 
 function lifetime(span: string | undefined): JsonObject {
   if (span === undefined) return {};
@@ -84,24 +94,32 @@ function ownersNote({ owners }: ClaimForecast): string | undefined {
   return `Where the paths have an owner it holds once ${names} has accepted it.`;
 }
 
-/**
- * Ends a claim of ours before its time: the one of that id, or those that name that path; else the
- * only one. Spec 3.7.
- */
-export async function prepareRelease(client: Client, named: string | undefined): Promise<Prepared> {
-  const claims = await claimsMeant(client, named);
-  const [{ correlation_id, paths } = { correlation_id: "", paths: [] }] = claims;
-  return {
-    draft: {
-      to: [...new Set(claims.flatMap(({ to }) => to))],
-      type: "release",
-      subject: cutSubject(`release: ${paths.join(", ")}`),
-      body: {},
-      correlationId: correlation_id,
+/** Ends a claim of ours before its time. Spec 3.7. */
+export const release = verb({
+  about: "Ends a claim of yours: others may work on those paths again.",
+  fields: {
+    claim: {
+      ...text("[claim]", "its id, a prefix of that, or a path of it (else your only claim)"),
+      aliases: ["id", "path", "paths"],
     },
-    note: paths.length > 1 ? `The whole claim ends: ${paths.join(", ")}.` : undefined,
-  };
-}
+  },
+  needs: [],
+  examples: ["deaddrop release", "deaddrop release src/api"],
+  async prepare({ client }, { claim: named }) {
+    const claims = await claimsMeant(client, named);
+    const [{ correlation_id, paths } = { correlation_id: "", paths: [] }] = claims;
+    return {
+      draft: {
+        to: [...new Set(claims.flatMap(({ to }) => to))],
+        type: "release",
+        subject: cutSubject(`release: ${paths.join(", ")}`),
+        body: {},
+        correlationId: correlation_id,
+      },
+      note: paths.length > 1 ? `The whole claim ends: ${paths.join(", ")}.` : undefined,
+    };
+  },
+});
 
 /** All claims of one thread: a release ends them together. Throws DeaddropError. */
 async function claimsMeant(client: Client, name: string | undefined): Promise<ClaimView[]> {

@@ -5,7 +5,7 @@ import type { RequestView } from "../../api/views.ts";
 import { SHUTDOWN } from "../../protocol/asks/requests.ts";
 import { quote } from "../../wire/quote.ts";
 import { shortId } from "../../framing/short-id.ts";
-import type { Parent } from "./parent.ts";
+import { parentOf, type Parent } from "./parent.ts";
 
 const ID_BYTES = 8;
 
@@ -41,6 +41,18 @@ export async function requestNamed(client: Client, name: string): Promise<readon
   );
 }
 
+/** A message by its event id, a request also by its request id. Throws DeaddropError `unknown_id`. */
+export async function messageNamed(client: Client, id: string): Promise<Parent> {
+  try {
+    return await parentOf(client, id);
+  } catch (error) {
+    if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
+    const [found] = await requestNamed(client, id).catch(() => []);
+    if (found === undefined) throw error;
+    return parentOf(client, found.event_id);
+  }
+}
+
 /** What is asked of us by that message; undefined when it is no request with an answer. */
 export async function requestToUs(
   client: Client,
@@ -59,7 +71,7 @@ export function wantsAnswer({ request_id, request_type, from }: RequestView): De
       ? `this is a shutdown request of ${from}: an approval parks you`
       : `${from} asks for a yes or a no`;
   return new DeaddropError("refused", `not sent: ${asks}`, {
-    hint: `${request_type === SHUTDOWN ? "finish and report first, then: " : ""}deaddrop respond ${id} --approve, or deaddrop respond ${id} --reject --reason "…"`,
+    hint: `${request_type === SHUTDOWN ? "finish and report first, then: " : ""}deaddrop respond ${id} yes, or deaddrop respond ${id} no "why"`,
   });
 }
 

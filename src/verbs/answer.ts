@@ -2,26 +2,70 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
-import { effectNote } from "./incident.ts";
+import { ANYWAY, ID, REASON } from "./fields.ts";
+import { effectNote } from "./incident-effect.ts";
 import { SHUTDOWN } from "../protocol/asks/requests.ts";
 import type { Draft } from "../wire/compose.ts";
 import { definedFields } from "../wire/defined-fields.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
-import { refuseSettled, requestToUs, wantsAnswer } from "./naming/request-named.ts";
+import { messageNamed, refuseSettled, requestToUs, wantsAnswer } from "./naming/request-named.ts";
 import type { Prepared } from "./prepared.ts";
+import { flag, verb } from "./verb.ts";
 
 /** `ack` says that a message was seen and taken; the other two answer what asks for a yes or no. */
-export type Verdict = "ack" | "accept" | "reject";
+type Verdict = "ack" | "accept" | "reject";
 
 const WORDS: Record<Verdict, string> = { ack: "ack", accept: "accepted", reject: "rejected" };
 const CAN_BE_DECIDED = ["proposal", "request", "claim"];
 
-export interface Reasons {
+interface Reasons {
   readonly reason?: string | undefined;
   /** Also where what is answered has ended: it changes nothing then. */
   readonly anyway?: boolean | undefined;
 }
+
+const ANSWER_FIELDS = { id: ID, reason: REASON, anyway: ANYWAY };
+
+/** Agrees to a proposal, or says yes to a request. Spec 3.4, 8.6. */
+export const accept = verb({
+  about:
+    "Agrees to a proposal: once every required party has agreed, the words that `deaddrop pending` " +
+    "quotes after `decides:` are recorded. To a request it says yes, but " +
+    "for a shutdown: only `deaddrop respond <id> yes` parks you.",
+  fields: ANSWER_FIELDS,
+  needs: ["id"],
+  binds: true,
+  examples: ["deaddrop accept 4f2a91"],
+  prepare: ({ client }, args) => prepareAnswer(client, args.id, "accept", args, messageNamed),
+});
+
+/** Refuses a proposal, or says no to a request. Spec 3.4, 8.6. */
+export const reject = verb({
+  about: "Refuses a proposal, which ends it, or says no to a request.",
+  fields: ANSWER_FIELDS,
+  needs: ["id"],
+  binds: true,
+  examples: ['deaddrop reject 4f2a91 "docs/ is frozen this week"'],
+  prepare: ({ client }, args) => prepareAnswer(client, args.id, "reject", args, messageNamed),
+});
+
+/** Seen and taken. Of a proposal it is agreement, as `accept` is. Spec 3.4, 8.6. */
+export const ack = verb({
+  about:
+    "Says to its author that you have seen a message and take it. Of a proposal it means " +
+    "`deaddrop accept`.",
+  fields: {
+    id: ID,
+    reason: REASON,
+    reject: flag("--reject", "the same as `deaddrop reject`"),
+    anyway: ANYWAY,
+  },
+  needs: ["id"],
+  examples: ["deaddrop ack 4f2a91", 'deaddrop ack 4f2a91 "on it"'],
+  prepare: ({ client }, args) =>
+    prepareAnswer(client, args.id, args.reject === true ? "reject" : "ack", args),
+});
 
 /**
  * The answer to a message, to its author. `named` finds what is answered, and may refuse what it is.

@@ -56,3 +56,11 @@ function opensWithState(body: JsonValue): boolean {
   const first = body.split("\n", 1)[0]?.trim() ?? "";
   return first !== "" && Array.from(first).length <= MAX_STATE_CODE_POINTS;
 }
+
+/** The body of what says nothing without one. Throws DeaddropError. */
+export function neededBody(body: JsonValue | undefined): JsonValue {
+  if (body !== undefined && (typeof body !== "string" || body.trim() !== "")) return body;
+  throw new DeaddropError("usage", "the body is empty, so nothing was sent", {
+    hint: "say something as an argument, with --body or --body-file, or on standard input",
+  });
+}

@@ -1,9 +1,10 @@
-import { DeaddropError } from "../../api/errors.ts";
-import { quote } from "../../wire/quote.ts";
-import { closest } from "../../wire/suggest.ts";
-import type { ObjectSchema, Schema } from "./schema.ts";
+import { DeaddropError } from "../api/errors.ts";
+import { fromPlain } from "../wire/json/json.ts";
+import { quote } from "../wire/quote.ts";
+import { closest } from "../wire/suggest.ts";
+import type { Field, Fields } from "./verb.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+type Given = Readonly<Record<string, unknown>>;
 
 const MAX_PROBLEMS = 5;
 const YES_AND_NO = new Map<unknown, boolean>([
@@ -27,22 +28,24 @@ class Expected {
 }
 
 /**
- * The arguments of a call, as the tool's schema has them. Clients and models send the same thing in
+ * The arguments of a call, as its fields have them. Clients and models send the same thing in
  * several forms, so what can only mean one thing is taken: `null` or an empty value for an optional
  * argument, one value for a list, JSON text for a list, text for a number or a boolean, lines
  * for a text, another case of a name. `elsewhere` names the call for a value that this tool does not take.
  * Throws DeaddropError with each field, what came and what is allowed. Spec 8.1.
  */
 export function checkArguments(
-  tool: string,
-  schema: ObjectSchema,
+  called: string,
+  properties: Fields,
+  required: readonly string[],
   given: unknown,
   elsewhere: Readonly<Record<string, string>> = {},
 ): Record<string, unknown> {
-  const { properties, required = [] } = schema;
   const fields = asObject(given ?? {});
   if (fields === undefined) {
-    throw refused(tool, schema, [`the arguments must be an object, and were ${shown(given)}`]);
+    throw refused(called, properties, required, [
+      `the arguments must be an object, and were ${shown(given)}`,
+    ]);
   }
   const problems: string[] = [];
   const checked: Record<string, unknown> = {};
@@ -68,13 +71,14 @@ export function checkArguments(
   for (const name of required) {
     if (!(name in checked) && !isRefused(name)) problems.push(`${name} is missing`);
   }
-  if (problems.length > 0) throw refused(tool, schema, problems);
-  return checked;
+  if (problems.length > 0) throw refused(called, properties, required, problems);
+  return { ...defaultsOf(properties), ...checked };
 }
 
 function refused(
-  tool: string,
-  { properties, required = [] }: ObjectSchema,
+  called: string,
+  properties: Fields,
+  required: readonly string[],
   problems: readonly string[],
 ): DeaddropError {
   const names = Object.keys(properties);
@@ -83,25 +87,39 @@ function refused(
     ...(required.length === 0 ? [] : [`needs ${required.join(", ")}`]),
     ...(optional.length === 0 ? [] : [`takes ${optional.join(", ")}`]),
   ];
-  return new DeaddropError("usage", `${tool}: ${problems.slice(0, MAX_PROBLEMS).join("; ")}`, {
-    hint: `${tool} ${parts.length === 0 ? "takes no arguments" : parts.join(", and ")}`,
+  return new DeaddropError("usage", `${called}: ${problems.slice(0, MAX_PROBLEMS).join("; ")}`, {
+    hint: `${called} ${parts.length === 0 ? "takes no arguments" : parts.join(", and ")}`,
   });
 }
 
 /** Also in the spelling of another language: `replyTo`, `reply-to`. */
 function propertyNamed(properties: Fields, key: string): string | undefined {
-  const snake = key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_");
-  return [key, snake.toLowerCase()].find((name) => Object.hasOwn(properties, name));
+  const snake = key
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_")
+    .toLowerCase();
+  const names = Object.keys(properties);
+  return (
+    [key, snake].find((name) => Object.hasOwn(properties, name)) ??
+    names.find((name) => properties[name]?.aliases?.includes(snake) === true)
+  );
+}
+
+function defaultsOf(properties: Fields): Record<string, unknown> {
+  const all = Object.entries(properties);
+  return Object.fromEntries(
+    all.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 function isEmpty(value: unknown): boolean {
   return value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-function convert(schema: Schema, value: unknown): unknown {
-  switch (schema.type) {
+function convert(field: Field, value: unknown): unknown {
+  switch (field.type) {
     case "string":
-      return convertText(schema, value);
+      return field.isBody === true ? bodyOf(value) : convertText(field, value);
     case "integer":
       return convertWhole(value);
     case "boolean": {
@@ -109,15 +127,25 @@ function convert(schema: Schema, value: unknown): unknown {
       return YES_AND_NO.get(key) ?? new Expected("true or false");
     }
     case "array":
-      return convertList(schema, value);
+      return convertList(field, value);
   }
 }
 
-function convertText({ enum: values }: Schema, value: unknown): string | Expected {
+function convertText({ enum: values }: Field, value: unknown): string | Expected {
   const text = asText(value);
   if (values === undefined) return text ?? new Expected("text");
   const wanted = text?.trim().toLowerCase().replaceAll("-", "_");
   return values.find((each) => each === wanted) ?? new Expected(`one of ${values.join(", ")}`);
+}
+
+/** Any JSON value. */
+function bodyOf(value: unknown): unknown {
+  try {
+    return fromPlain(value);
+  } catch (error) {
+    if (error instanceof TypeError) return new Expected(`a JSON value (${error.message})`);
+    throw error;
+  }
 }
 
 /** A list of texts is their lines; an object is its JSON. */
@@ -135,7 +163,7 @@ function convertWhole(value: unknown): number | Expected {
   return isWhole ? number : new Expected("a whole number of 0 or more");
 }
 
-function convertList({ items }: Schema, value: unknown): unknown[] | Expected {
+function convertList({ items }: Field, value: unknown): unknown[] | Expected {
   const list = Array.isArray(value) ? value : (listIn(value) ?? [value]);
   const converted = list
     .filter((item) => item !== null)
@@ -149,10 +177,10 @@ function listIn(value: unknown): unknown[] | undefined {
   return Array.isArray(parsed) ? parsed : undefined;
 }
 
-function asObject(value: unknown): Fields | undefined {
+function asObject(value: unknown): Given | undefined {
   const parsed = typeof value === "string" ? parse(value) : value;
   const isFields = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  return isFields ? (parsed as Fields) : undefined;
+  return isFields ? (parsed as Given) : undefined;
 }
 
 function parse(text: string): unknown {
@@ -164,11 +192,21 @@ function parse(text: string): unknown {
   }
 }
 
-function suggestion({ enum: values = [] }: Schema, value: unknown): string {
+function suggestion({ enum: values = [] }: Field, value: unknown): string {
   const near = typeof value === "string" ? closest(value, values) : undefined;
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
 function shown(value: unknown): string {
-  return quote(typeof value === "string" ? value : JSON.stringify(value));
+  return quote(typeof value === "string" ? value : (asJson(value) ?? String(value)));
+}
+
+/** Undefined for what JSON has no form for. */
+function asJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) as string | undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
 }

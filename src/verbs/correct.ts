@@ -3,59 +3,65 @@ import { DeaddropError } from "../api/errors.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { correctionNote, refuseLateRevert } from "./ended.ts";
+import { EXTRAS, extrasOf, ID, TO } from "./fields.ts";
 import { answerSubject, parentOf, subjectWith, type Parent } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
-import type { Extras, Prepared } from "./prepared.ts";
-
-export interface Correction {
-  /** What is right; "" for nothing, which only a revert may say. */
-  readonly body: JsonValue;
-  /** Takes a proposal of our own back, which is not decided yet. */
-  readonly reverts: boolean;
-  readonly subject?: string | undefined;
-  /** All who got what is corrected, unless given. */
-  readonly to?: readonly string[] | undefined;
-  readonly extras: Extras;
-}
+import { body, flag, text, verb } from "./verb.ts";
+import { neededBody } from "./words/opening.ts";
 
 /** Of an ask that its asker takes back without saying why. */
 const TAKEN_BACK = "taken back";
 
 /** The message stays, the correction is shown beside it. Spec 1.7, 3.4. */
-export async function prepareCorrection(
-  client: Client,
-  id: string,
-  { body, reverts, subject: own, to, extras }: Correction,
-): Promise<Prepared> {
-  const parent = await parentOf(client, id);
-  if (reverts && (parent.type !== "proposal" || parent.from !== client.handle)) {
-    throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
-      hint: "`deaddrop reject <id>` refuses a peer's",
-    });
-  }
-  const readers = await recipients(client, to ?? readersOf(parent, client));
-  const named = own === undefined ? {} : { subject: subjectWith(own, wordOf(reverts), parent) };
-  if (reverts) {
-    refuseByHand(parent);
-    await refuseLateRevert(client, parent);
-    const draft = endOf(parent, readers, body === "" ? undefined : body);
-    return { draft: { ...draft, ...named, ...extras }, answers: parent };
-  }
-  const corrects = { corrects: parent.place };
-  return {
-    draft: {
-      to: readers,
-      type: "correction",
-      subject: answerSubject(wordOf(reverts), parent),
-      body: body === "" ? corrects : { ...corrects, text: body },
-      correlationId: parent.correlation_id,
-      ...named,
-      ...extras,
-    },
-    answers: parent,
-    note: await correctionNote(client, parent),
-  };
-}
+export const correct = verb({
+  about:
+    "Corrects a message; it goes to those who got the message. With --revert it takes back a " +
+    "proposal of yours that is not decided yet.",
+  fields: {
+    id: ID,
+    body: body("what is right"),
+    revert: flag("--revert", "take the proposal back"),
+    subject: text("--subject <text>", "what it is about; what it corrects is added"),
+    to: TO,
+    ...EXTRAS,
+  },
+  needs: ["id"],
+  examples: [
+    'deaddrop correct 4f2a91 "It is port 8443, not 8433."',
+    'deaddrop correct 4f2a91 --revert "We found a better way."',
+  ],
+  async prepare({ client }, { id, revert = false, body: said = "", subject: own, ...args }) {
+    if (!revert) neededBody(said);
+    const parent = await parentOf(client, id);
+    if (revert && (parent.type !== "proposal" || parent.from !== client.handle)) {
+      throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
+        hint: "`deaddrop reject <id>` refuses a peer's",
+      });
+    }
+    const readers = await recipients(client, args.to ?? readersOf(parent, client));
+    const extras = extrasOf(args);
+    const named = own === undefined ? {} : { subject: subjectWith(own, wordOf(revert), parent) };
+    if (revert) {
+      refuseByHand(parent);
+      await refuseLateRevert(client, parent);
+      const draft = endOf(parent, readers, said === "" ? undefined : said);
+      return { draft: { ...draft, ...named, ...extras }, answers: parent };
+    }
+    return {
+      draft: {
+        to: readers,
+        type: "correction",
+        subject: answerSubject(wordOf(revert), parent),
+        body: { corrects: parent.place, text: said },
+        correlationId: parent.correlation_id,
+        ...named,
+        ...extras,
+      },
+      answers: parent,
+      note: await correctionNote(client, parent),
+    };
+  },
+});
 
 /**
  * The line that ends an ask of ours without an approval. Spec 3.4.1.
