@@ -7,6 +7,7 @@ RELEASE=v0.1.0
 REPOSITORY=${DEADDROP_REPOSITORY:-}
 
 DATA=${XDG_DATA_HOME:-$HOME/.local/share}/deaddrop
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deaddrop
 APP=$DATA/app
 LINK=$HOME/.local/bin/deaddrop
 PRIVATE_CONFIG=${XDG_CONFIG_HOME:-$HOME/.config}/inter-agent-deaddrop
@@ -364,7 +365,7 @@ uninstall() {
   program="the program"
   if ! link_is_installed && [ ! -e "$DATA" ]; then program="nothing: the program was not here"; fi
   if link_is_installed; then run rm -f "$LINK"; fi
-  run rm -rf "$DATA"
+  run rm -rf "$DATA" "$CACHE"
   removed=removed
   [ "$DRY_RUN" = no ] || removed="would be removed"
   if [ "$purge" = yes ]; then
@@ -398,6 +399,7 @@ main() {
     if [ "$word" = --dry-run ]; then DRY_RUN=yes; else set -- "$@" "$word"; fi
     count=$((count - 1))
   done
+  if [ "$DRY_RUN" = yes ]; then export NODE_DISABLE_COMPILE_CACHE=1; fi
   case $verb in
     demo | test | init | join | upgrade)
       check_tools

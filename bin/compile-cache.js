@@ -7,10 +7,10 @@ const { isAbsolute, join } = require("node:path");
 /**
  * Has Node.js keep what V8 compiles of our files in a private folder of this user: half of what a short
  * command costs is the compiling. A compile cache is code that the next command runs, so a folder that
- * others could write to is not used. Node.js 20 has no such cache.
+ * others could write to is not used. Node.js 20 has no such cache, and NODE_DISABLE_COMPILE_CACHE turns it off.
  */
 exports.useCompileCache = (env) => {
-  if (enableCompileCache === undefined) return;
+  if (enableCompileCache === undefined || (env.NODE_DISABLE_COMPILE_CACHE ?? "") !== "") return;
   const folder = cacheFolder(env);
   if (folder !== undefined && isPrivate(folder)) enableCompileCache(folder);
 };

@@ -204,7 +204,7 @@ function shown(value: unknown): string {
 /** Undefined for what JSON has no form for. */
 function asJson(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
