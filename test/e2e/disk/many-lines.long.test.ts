@@ -28,8 +28,11 @@ const IS_NIGHTLY = process.env["DEADDROP_NIGHTLY"] === "1";
 const LINES = Number(process.env["DEADDROP_LINES"] ?? (IS_NIGHTLY ? 1_000_000 : 20_000));
 const THREADS = 500;
 const CHUNK = 5_000;
+const [NODE = 20] = process.versions.node.split(".").map(Number);
+/** V8 of newer versions lets its heap grow further before it collects. */
+const BASE_MIB = NODE < 22 ? 300 : 400;
 /** What a daemon may hold: the ids of the lines, and beside them nothing that grows with the logs. */
-const MAX_MEMORY_MIB = 300 + (LINES * 100) / 1_048_576;
+const MAX_MEMORY_MIB = BASE_MIB + (LINES * 100) / 1_048_576;
 
 const LOG = "scribe_to_forge";
 
