@@ -3,11 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { SETTINGS } from "../src/agent/config/settings.ts";
+import { REFUSAL_REMEDIES, TROUBLES, type TroubleRow } from "../src/api/troubles.ts";
 import { LIMITS } from "../src/wire/limits.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SCHEMA = "schemas/config.json";
 const SETTINGS_PAGE = "docs/settings.md";
+const TROUBLES_PAGE = "docs/troubles.md";
 
 /** The text of each generated file, by its path in the repository. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
@@ -15,6 +17,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const files = [
     [SCHEMA, JSON.stringify(schema)],
     [SETTINGS_PAGE, settingsPage(schema)],
+    [TROUBLES_PAGE, troublesPage()],
   ] as const;
   const config = await resolveConfig(join(ROOT, "package.json"));
   const formatted = files.map(
@@ -59,6 +62,38 @@ function settingsPage(schema: Schema): string {
     (text, [name, rows]) => fill(text, name as string, rows as string[][]),
     read(SETTINGS_PAGE),
   );
+}
+
+function troublesPage(): string {
+  const troubles = Object.entries<TroubleRow>(TROUBLES).map(([code, row]) => {
+    const { severity = "error", audience = "operator", title, detail, behind = [] } = row;
+    return [
+      ...[`\`${code}\``, severity, audience === "both" ? "agent, operator" : audience],
+      ...[
+        [title, detail],
+        [row.end, row.operatorEnd],
+      ].map((texts) =>
+        texts.flatMap((text) => (text === undefined ? [] : [placeholders(text)])).join("; "),
+      ),
+      behind.map((other) => `\`${other}\``).join(", "),
+    ];
+  });
+  const refusals = Object.entries(REFUSAL_REMEDIES).map(([reason, remedy]) => [
+    ...[`\`${reason}\``, placeholders(remedy)],
+  ]);
+  const columns = ["code", "severity", "for", "what it says", "what ends it", "explained by"];
+  return [
+    ["troubles", [columns, ...troubles]],
+    ["refusals", [["reason", "what to do"], ...refusals]],
+  ].reduce(
+    (text, [name, rows]) => fill(text, name as string, rows as string[][]),
+    read(TROUBLES_PAGE),
+  );
+}
+
+/** Facts of the occasion as a reader of documents knows them. */
+function placeholders(text: string): string {
+  return text.replaceAll(/\{(\w+)\}/gu, "_$1_").replaceAll("|", "\\|");
 }
 
 const TYPES: Readonly<Record<string, string>> = {

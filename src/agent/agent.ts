@@ -72,7 +72,7 @@ export class Agent {
     return this.#world.disk;
   }
 
-  /** Why nothing is taken in or sent. It is tried again by itself. */
+  /** Why nothing is taken in or sent. It is retried automatically. */
   get stuck(): StorageError | undefined {
     return this.#stuck?.error;
   }

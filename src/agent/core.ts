@@ -248,8 +248,8 @@ export class Core {
     // A pass that was cut short has not looked at every carrier.
     if (!hasMore)
       for (const peer of this.#unreadable) if (!stops.has(peer)) this.#unreadable.delete(peer);
-    for (const [peer, { because, detail }] of stops) {
-      if (because !== "obstructed" && because !== "storage") continue;
+    for (const [peer, { code, detail }] of stops) {
+      if (code !== "log_unreadable") continue;
       if (this.#unreadable.has(peer)) continue;
       this.#unreadable.add(peer);
       this.world.log?.warn({ peer }, `${peer} cannot be read: ${detail}`);

@@ -1,3 +1,4 @@
+import { incidentOf } from "../api/troubles.ts";
 import { isSamePlace, readPlace, type Place } from "../wire/places.ts";
 import { field } from "../protocol/body.ts";
 import { hasParked, isParking } from "../protocol/asks/requests.ts";
@@ -85,12 +86,10 @@ export function parkingDuty(ground: Ground, hook: StopHook | undefined): Duty {
       if (stop === undefined) return;
       store.write((into) => {
         if (stop.outcome === "failed")
-          ground.tell(into, {
-            key: `stop_hook_failed:${approval}`,
-            cause: "stop_hook_failed",
-            subject: "the stop hook did not work",
-            detail: `the agent has approved the shutdown that ${peer} asked for, and its daemon is parked; the command that ends it: ${stop.detail}`,
-          });
+          ground.tell(
+            into,
+            incidentOf("stop_hook_failed", { asker: peer, problem: stop.detail }, approval),
+          );
         write(into, { parked: { ...parked, stop }, woken });
       });
       ground.heart.beatBy(world.clock.monoMs());

@@ -15,6 +15,7 @@ import {
 } from "./answers/members.ts";
 import { recipientsOf } from "./answers/peers.ts";
 import { answeredBefore, sentLines } from "./answers/sent.ts";
+import { trouble } from "../api/troubles.ts";
 import { stopOf } from "./answers/troubles.ts";
 import type { Core } from "./core.ts";
 import { checkDrafts, recipientHints, safeModeError, unheldError } from "./lines/check-drafts.ts";
@@ -120,11 +121,10 @@ function withMembersTaken(core: Core, draft: Draft): Draft {
   return { ...draft, body: { ...body, ...added.body } };
 }
 
-const REFUSALS: Record<ChangeRefusal["reason"], { what: string; hint: string }> = {
-  roster_forked: {
-    what: "two changes of members follow the same one",
-    hint: "the operators agree on a roster, raise roster_epoch in config.json, and each runs: deaddrop config accept",
-  },
+const REFUSALS: Record<
+  Exclude<ChangeRefusal["reason"], "roster_forked">,
+  { what: string; hint: string }
+> = {
   not_a_member: {
     what: "only a member that chains proposes changes, and it leaves by itself",
     hint: "to leave: deaddrop leave",
@@ -144,6 +144,8 @@ const REFUSALS: Record<ChangeRefusal["reason"], { what: string; hint: string }> 
 };
 
 function membersError({ reason }: ChangeRefusal): DeaddropError {
-  const { what, hint } = REFUSALS[reason];
+  const forked = trouble("roster_forked", {});
+  const { what, hint } =
+    reason === "roster_forked" ? { what: forked.detail, hint: forked.end } : REFUSALS[reason];
   return new DeaddropError("refused", `not sent: ${what}`, { hint });
 }

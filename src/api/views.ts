@@ -5,11 +5,10 @@ import type { ObligationView } from "../agent/answers/pending.ts";
 import type { SafeModeView } from "../agent/answers/safe-mode.ts";
 import type { ParkedView, StateView } from "../agent/answers/status.ts";
 import type { VIEWS } from "../agent/answers/views.ts";
-import type { UnownedLogs } from "../storage/unowned-text.ts";
 import type { RoundView } from "./rounds.ts";
 import type { TransportView } from "./transport.ts";
 import type { ToolSessionView } from "./tool-sessions.ts";
-import type { StorageView, TroubleView } from "./troubles.ts";
+import type { TroubleView } from "./troubles.ts";
 
 // Each is declared where it is made.
 export type { DecisionsView, DecisionView, DoubtfulEntry } from "../agent/answers/decisions.ts";
@@ -79,15 +78,10 @@ export interface StatusView extends WhoamiView {
   /** How many more there are of each list. */
   left_out: { owed_to_me: number; owed_by_me: number; incidents: number };
   safe_mode: SafeModeView | null;
-  /**
-   * What stops lines of ours, safe mode aside, or makes them wait at peers since they are dated ahead; a
-   * daemon of an older version does not say.
-   */
-  stops: TroubleView[];
-  /** What the disk does not take. */
-  storage: StorageView;
-  /** Logs in the wire folder that no agent reads. Spec 1.1. */
-  unowned_logs: UnownedLogs;
+  /** What stops or delays our lines, safe mode aside, and what is wrong with files. `status --check` has all. */
+  troubles: TroubleView[];
+  /** Messages of ours that are durable here and in no carrier yet, while a disk fails. They are published later. */
+  waiting: number;
   state: StateView;
   /** It has approved its shutdown. Spec 3.8. */
   parked: ParkedView | null;

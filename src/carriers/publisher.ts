@@ -201,7 +201,7 @@ export function appendLines(
       path,
       "another program keeps it locked, or has just moved it",
       {
-        hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+        hint: "it is retried automatically; if this lasts, find the holder with: lslocks",
       },
     );
   }

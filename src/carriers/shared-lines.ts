@@ -145,7 +145,7 @@ export class SharedLines {
       if (!isLocked) break;
     }
     throw new StorageError("locked", path, "another program keeps it locked", {
-      hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+      hint: "it is retried automatically; if this lasts, find the holder with: lslocks",
     });
   }
 }

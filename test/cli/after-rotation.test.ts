@@ -86,7 +86,7 @@ it("a newcomer reads what was signed before the pin, and is told of the old key"
   expect(peers).not.toContain("did not sign");
   const { stdout: doctor } = await run("doctor", "--as", "scribe");
   expect(doctor).toMatch(new RegExp(`ok +advertised keys +.*${old}.*from before the one that is`));
-  expect(doctor).not.toContain("ask its owner");
+  expect(doctor).not.toContain("ask their owner");
   const { stdout: trust } = await run("trust", "list", "--as", "scribe");
   expect(trust).toMatch(new RegExp(`earlier key +.*${old}`));
   expect(trust).not.toContain("drift");

@@ -6,7 +6,7 @@ import type { AnyTool } from "../../src/agents/mcp/tool.ts";
 import type { CheckView, ClaimView } from "../../src/api/views.ts";
 import { openClient } from "../../src/client/open-client.ts";
 import { newFrame } from "../../src/framing/frame.ts";
-import type { Finding } from "../../src/setup/checks/host-checks.ts";
+import type { TroubleView } from "../../src/api/troubles.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
@@ -85,9 +85,9 @@ test("a domain that names a folder owns everything in it", async () => {
   expect(claimed.stdout).toContain("once alice has accepted it");
   // What matches nothing is said of a domain as well.
   const { stdout } = await run("doctor", "--as", "alice", "--json");
-  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
-  const found = findings.filter(({ check }) => check === "domains");
-  expect(found.map(({ result, detail }) => [result, detail.split(":")[1]])).toEqual([
+  const { troubles } = JSON.parse(stdout) as { troubles: TroubleView[] };
+  const found = troubles.filter(({ code }) => code === "domain_unmatched");
+  expect(found.map(({ severity, detail }) => [severity, detail.split(":")[1]])).toEqual([
     ["warning", ' Nothing is at "src/apii" yet'],
     ["warning", ' Nothing is at "../*" yet'],
   ]);

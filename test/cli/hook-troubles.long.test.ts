@@ -1,3 +1,5 @@
+import type { TroubleView } from "../../src/api/troubles.ts";
+import type { Check } from "../../src/setup/checks/host-checks.ts";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,10 +36,11 @@ function at(cwd: string, args: readonly string[]) {
 
 async function toolFindings(cwd: string) {
   const { stdout } = await at(cwd, ["doctor", "--json"]);
-  const { findings } = JSON.parse(stdout) as {
-    findings: { check: string; result: string; detail: string; fix?: string }[];
-  };
-  return findings.filter(({ check }) => check === "coding tools");
+  const { checks, troubles } = JSON.parse(stdout) as { checks: Check[]; troubles: TroubleView[] };
+  return [
+    ...checks.filter(({ check }) => check === "coding tools"),
+    ...troubles.filter(({ code }) => code === "coding_tool"),
+  ];
 }
 
 function write(path: string, text: string): void {
@@ -53,7 +56,9 @@ function change(path: string, by: (settings: Record<string, unknown>) => object)
 }
 
 const details = async (cwd: string) =>
-  (await toolFindings(cwd)).map(({ detail, fix }) => `${detail} → ${fix ?? ""}`).join("\n");
+  (await toolFindings(cwd))
+    .map((each) => `${each.detail} → ${"end" in each ? each.end : ""}`)
+    .join("\n");
 
 test("hooks that Codex has not reviewed since they changed are named", async () => {
   const project = await joined("codex");

@@ -21,7 +21,7 @@ function incident(fields: Partial<IncidentView> = {}): IncidentView {
         handle: "forge",
         acked: false,
         acked_at: null,
-        due_at: null,
+        escalates_at: null,
         stage: "unread",
         escalated: false,
       },
@@ -29,13 +29,12 @@ function incident(fields: Partial<IncidentView> = {}): IncidentView {
         handle: "mason",
         acked: true,
         acked_at: "2026-11-21T11:59:00Z",
-        due_at: null,
+        escalates_at: null,
         stage: null,
         escalated: false,
       },
     ],
     status: "open",
-    automatic: false,
     ...fields,
   };
 }

@@ -64,7 +64,7 @@ describe("mail before the digits are compared", () => {
     expect([wrong.code, wrong.stdout + wrong.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /lines of scribe wait: digits were not compared with scribe.*deaddrop trust sas scribe/s,
+        /mail of scribe waits until digits were compared.*deaddrop trust sas scribe/s,
       ),
     ]);
     expect((await run("trust", "verify", "scribe", read, "--as", "forge", ...BY_FLAGS)).code).toBe(

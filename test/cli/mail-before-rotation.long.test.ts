@@ -151,7 +151,7 @@ describe("mail before a key is changed, and the comparison of the new one", () =
     expect(await inbox()).toEqual([]);
     const { stdout: waits } = await run("status", "--check", "--as", "scribe");
     expect(waits).toMatch(
-      /lines of forge wait: digits were not compared.*deaddrop trust sas forge/s,
+      /mail of forge waits until digits were compared.*deaddrop trust sas forge/s,
     );
 
     await verified();

@@ -1,3 +1,5 @@
+import type { TroubleView } from "../../src/api/troubles.ts";
+import type { Check } from "../../src/setup/checks/host-checks.ts";
 import {
   chmodSync,
   existsSync,
@@ -403,40 +405,34 @@ describe("config", () => {
 
 interface Doctor {
   ok: boolean;
-  findings: { check: string; result: string; detail: string; fix?: string }[];
+  checks: Check[];
+  troubles: TroubleView[];
 }
 
 describe("doctor", () => {
   async function doctor(...args: string[]) {
     const { code, stdout } = await run("doctor", "--json", ...args);
-    const { ok, findings } = JSON.parse(stdout) as Doctor;
-    const wrong = findings.filter(({ result }) => result !== "ok");
-    return { code, ok, wrong, findings };
+    return { code, ...(JSON.parse(stdout) as Doctor) };
   }
 
-  it("finds nothing wrong with a local pair but that no daemon runs", async () => {
+  it("finds nothing wrong with a local pair", async () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
-    const { code, ok, wrong } = await doctor("--as", "forge");
-    expect([code, ok, wrong.map(({ check }) => check)]).toEqual([1, false, ["daemon"]]);
+    const { code, ok, troubles } = await doctor("--as", "forge");
+    expect([code, ok, troubles.map((each) => each.code)]).toEqual([0, true, []]);
   });
 
   it("says how large each file is, and what to do about a large one", async () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
-    const sizes = async () =>
-      (await doctor("--as", "forge")).findings.filter(({ check }) => check.startsWith("size of"));
-    expect(await sizes()).toContainEqual({
-      check: "size of logs",
-      result: "ok",
-      detail: "0 bytes in 2 files",
-    });
+    const logs = { check: "size of logs", detail: "0 bytes in 2 files" };
+    expect((await doctor("--as", "forge")).checks).toContainEqual(logs);
     const log = join(machine.wireDir, "incident_log.jsonl");
     writeFileSync(log, "");
     truncateSync(log, 300 * 1_048_576);
-    expect(await sizes()).toContainEqual({
-      check: "size of incidents",
-      result: "warning",
-      detail: "300 MiB in 1 file",
-      fix: expect.stringContaining("deaddrop archive --compress") as string,
+    const { troubles } = await doctor("--as", "forge");
+    expect(troubles.find(({ code }) => code === "large")).toMatchObject({
+      severity: "warning",
+      detail: "incidents has grown: 300 MiB in 1 file",
+      end: expect.stringContaining("deaddrop archive --compress") as string,
     });
   });
 
@@ -462,8 +458,8 @@ describe("doctor", () => {
       ),
     ]);
     expect(existsSync(join(keys, "forge.key"))).toBe(false);
-    const { wrong } = await doctor("--as", "forge");
-    expect(wrong[0]?.fix).toMatch(first);
+    const { troubles } = await doctor("--as", "forge");
+    expect(troubles[0]?.end).toMatch(first);
 
     for (const name of ["scribe.key", "scribe.pub.json"]) rmSync(join(keys, name));
     const { code, stderr } = await run("status");
@@ -477,22 +473,18 @@ describe("doctor", () => {
     await pair();
     chmodSync(machine.wireDir, 0o777);
     chmodSync(join(machine.wireDir, "scribe_to_forge.jsonl"), 0o666);
-    const tiers = join(machine.wireDir, "tiers.json");
-    writeFileSync(tiers, readFileSync(tiers, "utf8").replace("90", "60"));
-    const { code, ok, wrong } = await doctor("--as", "scribe");
+    const { code, ok, troubles } = await doctor("--as", "scribe");
     expect([code, ok]).toEqual([1, false]);
-    expect(wrong.map(({ check, fix }) => [check, fix])).toEqual([
-      ["folder", `chmod o-w ${machine.wireDir}`],
-      ["accepted configuration", "deaddrop config accept"],
+    expect(troubles.map((each) => [each.code, each.end])).toEqual([
+      ["writable_by_others", `chmod o-w ${machine.wireDir}`],
       [
-        "peer forge",
+        "peer_untrusted",
         `compare the digits with its operator by phone: deaddrop trust sas forge --wire ${machine.wireDir} --as scribe`,
       ],
-      ["daemon", expect.stringContaining("deaddrop service install")],
     ]);
     chmodSync(machine.wireDir, 0o700);
-    const logs = (await doctor("--as", "scribe")).wrong.find(({ check }) => check === "own logs");
-    expect(logs?.fix).toBe(`chmod go-w ${join(machine.wireDir, "scribe_to_forge.jsonl")}`);
+    const [logs] = (await doctor("--as", "scribe")).troubles;
+    expect(logs?.end).toBe(`chmod go-w ${join(machine.wireDir, "scribe_to_forge.jsonl")}`);
   });
 
   it.each([
@@ -504,30 +496,30 @@ describe("doctor", () => {
     writeFileSync(join(machine.wireDir, "PROTOCOL.md"), "");
     await run("keygen", "scribe");
     writeFileSync(join(machine.wireDir, name), text);
-    const { code, wrong } = await doctor("--as", "scribe", "--peer", "forge");
+    const { code, troubles } = await doctor("--as", "scribe", "--peer", "forge");
     expect(code).toBe(1);
-    expect(wrong.map((each) => each.detail).join("\n")).toContain(detail);
+    expect(troubles.map((each) => each.detail).join("\n")).toContain(detail);
   });
 
   it("names a store that others can write, a key that others can read, and the chmod for each", async () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const store = configFile("forge", "trust.json");
     chmodSync(store, 0o666);
-    const [writable] = (await doctor("--as", "forge")).wrong;
-    expect(writable).toMatchObject({ result: "failed", fix: `chmod 600 ${store}` });
+    const [writable] = (await doctor("--as", "forge")).troubles;
+    expect(writable).toMatchObject({ severity: "error", end: `chmod 600 ${store}` });
     chmodSync(store, 0o600);
     const key = join(machine.root, "config", "inter-agent-deaddrop", "forge.key");
     chmodSync(key, 0o640);
-    const [readable] = (await doctor("--as", "forge")).wrong;
-    expect(readable).toMatchObject({ result: "failed", fix: `chmod 600 ${key}` });
+    const [readable] = (await doctor("--as", "forge")).troubles;
+    expect(readable).toMatchObject({ severity: "error", end: `chmod 600 ${key}` });
   });
 
   it("names a wire that is none, and a missing identity", async () => {
-    expect((await doctor()).wrong[0]?.detail).toContain("no wire here");
+    expect((await doctor()).troubles[0]?.detail).toContain("no wire here");
     mkdirSync(machine.wireDir);
-    expect((await doctor()).wrong[0]?.detail).toContain("no identity on this machine");
+    expect((await doctor()).troubles[0]?.detail).toContain("no identity on this machine");
     await run("keygen", "scribe");
-    const { wrong } = await doctor();
-    expect(wrong[0]?.detail).toContain("it has no config.json and no logs");
+    const { troubles } = await doctor();
+    expect(troubles[0]?.detail).toContain("it has no config.json and no logs");
   });
 });

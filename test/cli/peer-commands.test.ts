@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { PlaceJson } from "../../src/wire/places.ts";
-import type { TroubleView } from "../../src/api/troubles.ts";
+import { trouble } from "../../src/api/troubles.ts";
 import type { StatusView } from "../../src/api/views.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
@@ -70,7 +70,7 @@ it("reset and reclaim ask for nothing where nothing is held", async () => {
     };
     const views = {
       holds: { peer: "forge", holds: [], blocked: false, can_speak: true, evidence: [] },
-      status: { ...statusOf(), stops: [] },
+      status: statusOf(),
     };
     const { exitCode, stdout, recording } = await runCli(args, { ...outside, views });
     expect(exitCode).toBe(0);
@@ -93,12 +93,7 @@ it("peer reset and reclaim tell what they do, and do it when the word is typed",
     evidence: ["/state/evidence/forge-forge_to_scribe-1.jsonl"],
   };
   const holds = { peer: "forge", holds: [hold], blocked: true, can_speak: false, evidence: [] };
-  const stop: TroubleView = {
-    what: "sending",
-    detail: "line 3 carries our signature",
-    end: "deaddrop reclaim",
-    since: null,
-  };
+  const stop = trouble("identity_in_use", { seq: 3 });
   const outside = {
     env: { ...machine.env, DEADDROP_WIRE: machine.wireDir, DEADDROP_AS: "scribe" },
     tty: true,
@@ -106,7 +101,7 @@ it("peer reset and reclaim tell what they do, and do it when the word is typed",
       holds,
       status: {
         ...statusOf(),
-        stops: [stop],
+        troubles: [stop],
       },
     },
   };
@@ -119,7 +114,7 @@ it("peer reset and reclaim tell what they do, and do it when the word is typed",
   expect(reset.stdout).toContain("deaddrop trust unblock forge");
   expect([reset.exitCode, reset.recording.decided]).toEqual([0, ["forge"]]);
   const reclaimed = await runCli(["reclaim"], { ...outside, stdin: "scribe\n" });
-  expect(reclaimed.stderr).toContain("line 3 carries our signature");
+  expect(reclaimed.stderr).toContain("line 3 with our signature was not signed here");
   expect([reclaimed.exitCode, reclaimed.recording.decided]).toEqual([0, ["reclaim"]]);
   expect(recorded("scribe").map(({ action }) => action)).toEqual(["peer reset", "reclaim"]);
 });
@@ -139,8 +134,7 @@ function statusOf(): StatusView {
     ...{ peers: [], unread: 0, unread_from: [], notices: 0 },
     ...{ owed_to_me: [], owed_by_me: [], incidents: [] },
     left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
-    ...{ safe_mode: null, stops: [], storage: { troubles: [], waiting: 0 } },
-    unowned_logs: { names: [], count: 0 },
+    ...{ safe_mode: null, troubles: [], waiting: 0 },
     state: { state: "idle", last_action: null, heads_down: false },
     ...{ parked: null, next: "deaddrop status" },
   };

@@ -266,9 +266,8 @@ const STATUS: StatusView = {
   owed_by_me: [owed],
   incidents: [],
   left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
-  stops: [],
-  storage: { troubles: [], waiting: 0 },
-  unowned_logs: { names: [], count: 0 },
+  troubles: [],
+  waiting: 0,
   parked: null,
   safe_mode: {
     active: true,
@@ -326,7 +325,7 @@ describe("lists", () => {
       (await run(["sent"], { views: { sent, status } })).stdout;
     expect(await shown(STATUS)).toBe(rows.join("\n"));
     // What is queued is in no log yet, and is not missing.
-    const queued = await shown({ ...STATUS, storage: { troubles: [], waiting: 2 } });
+    const queued = await shown({ ...STATUS, waiting: 2 });
     expect(queued).toContain(
       "2 of your lines are stored but not published yet; publishing is retried\n",
     );

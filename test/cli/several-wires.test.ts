@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Finding } from "../../src/setup/checks/host-checks.ts";
+import type { Check } from "../../src/setup/checks/host-checks.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
 
@@ -28,8 +28,8 @@ async function init(folder: string, ...who: readonly string[]): Promise<void> {
 /** The wire and the identity that a command uses there. */
 async function used(folder: string, ...flags: readonly string[]) {
   const { stdout } = await deaddrop(folder, "doctor", "--json", ...flags);
-  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
-  const detail = (name: string) => findings.find(({ check }) => check === name)?.detail ?? "";
+  const { checks } = JSON.parse(stdout) as { checks: Check[] };
+  const detail = (name: string) => checks.find(({ check }) => check === name)?.detail ?? "";
   return [detail("wire").split(",")[0], detail("agent").split(",")[0]];
 }
 

@@ -70,7 +70,7 @@ function incident(subject: string): StatusView["incidents"][number] {
       severity: "high",
       subject,
     },
-    ...{ raised_at: time, addressees: [], status: "open", automatic: false },
+    ...{ raised_at: time, addressees: [], status: "open" },
   };
 }
 
@@ -83,11 +83,8 @@ function statusWith(parts: Partial<StatusView>): StatusView {
   return {
     ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
     ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null, notices: 1 },
-    ...{ unread_from: [], stops: [], storage: { troubles: [], waiting: 0 }, parked: null },
-    ...{
-      left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
-      unowned_logs: { names: [], count: 0 },
-    },
+    ...{ unread_from: [], troubles: [], waiting: 0, parked: null },
+    left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",
     ...parts,

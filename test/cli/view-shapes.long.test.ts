@@ -250,7 +250,7 @@ async function alarm(scene: Scene): Promise<void> {
   // A message brings the beat forward that shows it read.
   await scene.says("send", "scribe", "have you seen it?", "x");
   await until("it has a deadline", async () =>
-    (await listed()).some(({ addressees }) => typeof addressees[0]?.due_at === "string"),
+    (await listed()).some(({ addressees }) => typeof addressees[0]?.escalates_at === "string"),
   );
   await scene.says("incident ack", "forge", second);
 }
@@ -329,14 +329,13 @@ const RARE = [
     "status.rounds",
     "status.sessions",
     "status.transport",
-    "audit.incidents[].addressees[].due_at",
+    "audit.incidents[].addressees[].escalates_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
     "audit.requests[].plan",
     "audit.requests[].refused",
     "requests[].refused",
-    "status.storage.troubles",
-    "status.stops",
+    ...["status.troubles", "status.troubles[].peer", "status.troubles[].since"],
     "audit.torn",
     "audit.twins",
   ],
@@ -354,7 +353,7 @@ const RARE = [
   ...[
     "status.in_use",
     "status.incidents[].addressees[].acked_at",
-    "status.incidents[].addressees[].due_at",
+    "status.incidents[].addressees[].escalates_at",
     "status.safe_mode",
   ],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
@@ -364,8 +363,7 @@ const RARE = [
     "team[].owes[].action",
     "team[].waits_for[].action",
   ],
-  "status.stops",
-  "status.storage.troubles",
+  "status.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
   ...["decisions.in_force[].beside", "decisions.superseded[].beside"],
   ...["decisions.unproved[].place", "decisions.unproved[].proposer_tier"],

@@ -20,7 +20,7 @@ async function checked(wire: LiveWire) {
   const { ok, troubles } = JSON.parse(status.stdout) as Checked;
   expect(ok).toBe(status.code === 0);
   for (const { end } of troubles) expect(doctor.stdout).toContain(JSON.stringify(end).slice(1, -1));
-  return { code: status.code, troubles: troubles.map(({ what, end }) => [what, end]) };
+  return { code: status.code, troubles: troubles.map(({ code, end }) => [code, end]) };
 }
 
 it("the daemon's log says when, in a form that people read", async () => {
@@ -34,7 +34,7 @@ it("the daemon's log says when, in a form that people read", async () => {
 it("status --check and doctor exit 0 only when nothing is wrong now, else 1 with what ends it", async () => {
   const wire = makeWire();
   const [noDaemon] = (await checked(wire)).troubles;
-  expect(noDaemon).toEqual(["daemon", expect.stringContaining("deaddrop daemon")]);
+  expect(noDaemon).toEqual(["no_daemon", expect.stringContaining("deaddrop daemon")]);
 
   const daemon = await wire.daemon("forge");
   await wire.daemon("scribe");
@@ -52,18 +52,16 @@ it("status --check and doctor exit 0 only when nothing is wrong now, else 1 with
   writeTiers(tiers.replaceAll('_seconds":1', '_seconds":2'));
   // The operator is told of it once, and has read that.
   const isTold = async () =>
-    (await checked(wire)).troubles.some(([what]) => what === "incident_notices");
+    (await checked(wire)).troubles.some(([code]) => code === "incident_notices");
   await until("the operator is told", isTold);
   await wire.run("forge", "incident", "notices", "--mark-read");
   expect(await checked(wire)).toEqual({
     code: 1,
-    troubles: [["policy", "deaddrop config accept"]],
+    troubles: [["config_drift", "deaddrop config accept"]],
   });
   const lines = (await wire.run("forge", "status", "--check")).stdout.trimEnd().split("\n");
   expect(lines).toEqual([
-    expect.stringMatching(
-      /^accepted configuration: .*tiers\.json differs.* → deaddrop config accept$/,
-    ),
+    expect.stringMatching(/^config_drift: .*tiers\.json differs.* → deaddrop config accept$/),
   ]);
   writeTiers(tiers);
   let now = await checked(wire);
@@ -77,7 +75,7 @@ it("status --check and doctor exit 0 only when nothing is wrong now, else 1 with
   expect(silent.stdout).toContain(`the daemon (process ${daemon.pid}) did not answer within 10 s`);
   expect(silent.stdout).toContain(`kill -9 ${daemon.pid}`);
   const { stdout: doctor } = await wire.run("forge", "doctor", "--json");
-  const { findings } = JSON.parse(doctor) as { findings: { check: string; result: string }[] };
-  const ofDaemon = findings.filter(({ check }) => check === "daemon");
-  expect(ofDaemon.map(({ result }) => result)).toEqual(["failed"]);
+  const { checks, troubles } = JSON.parse(doctor) as Checked & { checks: { check: string }[] };
+  expect(checks.filter(({ check }) => check === "daemon")).toEqual([]);
+  expect(troubles.map(({ code }) => code)).toContain("daemon_failed");
 });

@@ -102,9 +102,11 @@ test("where no socket may be made, commands read from files and say so, and noth
   );
 
   const doctor = await command(wire, seccomp, "doctor", "--json");
-  const { findings } = JSON.parse(doctor.stdout) as { findings: object[] };
-  expect(findings).toContainEqual(expect.objectContaining({ check: "sandbox", result: "warning" }));
-  expect(findings).toContainEqual(expect.objectContaining({ check: "daemon", result: "ok" }));
+  const { checks, troubles } = JSON.parse(doctor.stdout) as Record<string, object[]>;
+  expect(troubles).toContainEqual(
+    expect.objectContaining({ code: "sandbox", severity: "warning" }),
+  );
+  expect(checks).toContainEqual(expect.objectContaining({ check: "daemon" }));
 });
 
 test("a sandbox is named by what its tool puts into the environment", async ({ skip }) => {

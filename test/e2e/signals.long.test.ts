@@ -103,8 +103,8 @@ describe("signals", () => {
     });
     await wire.json("forge", "send", "second");
     await until("it waits now", async () => {
-      const peers = await wire.json<{ waits: { because: string }[] }[]>("scribe", "peers");
-      return peers[0]?.waits[0]?.because === "comparison";
+      const peers = await wire.json<{ waits: { code: string }[] }[]>("scribe", "peers");
+      return peers[0]?.waits[0]?.code === "not_compared";
     });
     expect(wire.privateLines("scribe", "inbox").map(({ subject }) => subject)).toEqual(["first"]);
   });

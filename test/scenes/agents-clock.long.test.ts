@@ -187,7 +187,7 @@ test("an incident that is unread for hours is told to its author's operator, and
     `"<id>  critical  open  forge  5 h ago  scribe: not read yet  main is broken"`,
   );
   expect(await notices(wire, "forge")).toMatchInlineSnapshot(
-    `"5 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, <id>; nothing escalates while that is so: reach scribe by another way"`,
+    `"5 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, <id>; nothing escalates while that is so; reach scribe by another way"`,
   );
   expect(await notices(wire, "scribe")).toBe("Nothing noticed.");
   for (const handle of wire.roster) {

@@ -41,11 +41,17 @@ test.each([
 test("status names logs that nobody reads", async () => {
   const wire = new SimulatedWire(["forge", "scribe"], {});
   await wire.start("forge");
-  const status = () => wire.agent("forge").view("status", undefined);
-  expect((await status()).unowned_logs).toEqual({ names: [], count: 0 });
+  const troubles = async () => (await wire.agent("forge").view("status", undefined)).troubles;
+  expect(await troubles()).toEqual([]);
   wire.append("forge_to_mason.jsonl", "{}\n");
   wire.append("notes.jsonl", "{}\n");
   await wire.settle();
-  const names = ["forge_to_mason.jsonl", "notes.jsonl"];
-  expect((await status()).unowned_logs).toEqual({ names, count: 2 });
+  expect(await troubles()).toMatchObject([
+    { code: "unowned_log", detail: expect.stringMatching(/: forge_to_mason.jsonl, notes.jsonl$/) },
+  ]);
+  for (let at = 0; at < 200; at += 1) wire.append(`no log ${at}.jsonl`, "{}\n");
+  await wire.settle();
+  const [trouble] = await troubles();
+  expect(trouble?.detail).toContain('"no log 0.jsonl"');
+  expect(trouble?.detail).toContain(" and 182 more");
 });

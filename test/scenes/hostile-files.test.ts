@@ -53,7 +53,7 @@ test("something else in the place of one peer's file keeps nobody else waiting",
   expect(await inbox(wire)).toEqual(["before", "hello"]);
   const peers = await wire.agent("forge").view("peers", undefined);
   expect(peers.find(({ handle }) => handle === "scribe")?.waits).toMatchObject([
-    { because: "obstructed" },
+    { code: "log_unreadable" },
   ]);
   // One that begins with nothing is no worse off.
   wire.kill("forge");
@@ -77,11 +77,13 @@ test("something else in the place of decisions.jsonl stops no delivery, and is t
   await ack(wire, "scribe", id);
   await wire.pass(MINUTE);
   expect(await inbox(wire)).toEqual(["ack"]);
-  const storage = async () => (await wire.agent("forge").view("status", undefined)).storage;
-  expect(await storage()).toMatchObject({ troubles: [{ area: "wire files" }] });
+  const storage = async () => (await wire.agent("forge").view("status", undefined)).troubles;
+  expect(await storage()).toMatchObject([
+    { code: "storage", detail: expect.stringContaining("wire files") as string },
+  ]);
   blocked.free("");
   await wire.pass(MINUTE);
-  expect(await storage()).toMatchObject({ troubles: [] });
+  expect(await storage()).toEqual([]);
   expect(wire.lines("decisions.jsonl")).toHaveLength(1);
 });
 

@@ -177,7 +177,7 @@ test("an UNTRUSTED peer's words wait, cost nothing, and both sides see why", asy
   expect(await inbox(wire)).toEqual([]);
   expect(await causes(wire)).toEqual([]);
   expect(await wire.agent("forge").view("peers", undefined)).toMatchObject([
-    { waits: [{ because: "comparison", place: ["scribe", expect.any(Number), ids[0]] }] },
+    { waits: [{ code: "not_compared", place: ["scribe", expect.any(Number), ids[0]] }] },
   ]);
   const { receipts } = await wire.agent("scribe").view("receipt", { event_id: ids[0] as string });
   expect(receipts).toMatchObject([{ to: "forge", state: "published", waits_for: "comparison" }]);

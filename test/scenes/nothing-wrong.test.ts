@@ -24,7 +24,7 @@ test("an incident is wrong until it is acked, for both, each with its own comman
   const id = await raise(wire, "forge", "scribe", "critical");
   await wire.pass(MINUTE);
   expect(await check(wire)).toContain(
-    "incidents: critical incident of forge, open: main is broken",
+    "incident_open: critical incident of forge, open: main is broken",
   );
   expect(await check(wire, "scribe")).toMatch(/→ deaddrop incident ack <id>/);
   await wire.agent("scribe").markRead("all");
@@ -51,7 +51,7 @@ test("a log that was deleted and put back is wrong until the operator has read t
   await wire.pass(MINUTE);
   expect(wire.lines(file)).toEqual(expect.arrayContaining(chain));
   expect(await check(wire, "scribe")).toMatch(
-    /incident notices: your operator has not read 1 notice of .* → deaddrop incident notices --mark-read/,
+    /incident_notices: incident notices that no operator has read: 1, .* → deaddrop incident notices --mark-read/,
   );
   await commandIn(wire, "scribe", "incident", "notices");
   expect(await check(wire, "scribe")).not.toBe(NOTHING);
@@ -69,7 +69,7 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   await wire.pass(5 * MINUTE);
   for (const text of [await check(wire, "scribe"), await commandIn(wire, "scribe", "status")]) {
     expect(text).toMatch(
-      /the heartbeats of forge are dated 1\d\d min behind this machine's clock.*timedatectl/,
+      /clocks of forge and .*: its heartbeats are dated 1\d\d min behind ours.*timedatectl/,
     );
   }
   await wire.stop("scribe");
@@ -89,7 +89,7 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   await wire.start("forge");
   await wire.pass(5 * MINUTE);
   expect(await check(wire, "scribe")).not.toContain("clock");
-  expect(await commandIn(wire, "scribe", "status")).not.toContain("CLOCK");
+  expect(await commandIn(wire, "scribe", "status")).not.toContain("sent_ahead");
 });
 
 test("an overdue answer is wrong for who owes it and for who waits", async () => {
@@ -100,9 +100,9 @@ test("an overdue answer is wrong for who owes it and for who waits", async () =>
   expect(await check(wire, "scribe")).toBe(NOTHING);
   await wire.pass(25 * HOUR);
   expect(await check(wire, "scribe")).toContain(
-    "overdue: you owe an answer that is overdue, to: look at it",
+    "overdue: answers of yours that are overdue: 1, the oldest to: look at it",
   );
-  expect(await check(wire)).toContain("overdue: others owe you an answer that is overdue");
+  expect(await check(wire)).toContain("overdue_by_peers: answers to you that are overdue: 1");
 });
 
 test("requests says what became of those that have ended", async () => {

@@ -59,7 +59,7 @@ for (const [how, change] of HOW) {
       await wire.pass(15 * MINUTE);
       expect(await seen(wire, "scribe")).toEqual(["one", "two", "three", "four"]);
       const troubles = await wire.agent("forge").view("troubles", undefined);
-      expect(troubles.filter(({ what }) => what !== "incident_notices")).toEqual([]);
+      expect(troubles.filter(({ code }) => code !== "incident_notices")).toEqual([]);
       await wire.expectReplayEqualsLive("forge");
       checker.look();
     });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { TroubleKind } from "../../src/api/troubles.ts";
+import type { TroubleCode } from "../../src/api/troubles.ts";
 import type { Composed } from "../../src/wire/compose.ts";
 import { ignored } from "../support/scenes/incident-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
@@ -20,12 +20,12 @@ const textOf = (...lines: readonly Composed[]): string =>
 /** Without what the operator is told of it besides: nothing-wrong.test.ts. */
 async function troubles(wire: SimulatedWire, handle = "forge") {
   const all = await wire.agent(handle).view("troubles", undefined);
-  return all.filter(({ what }) => what !== "incident_notices" && what !== "incident");
+  return all.filter(({ code }) => !code.startsWith("incident"));
 }
 
 /** Each as what it is and what ends it. */
-async function wrong(wire: SimulatedWire): Promise<(readonly [TroubleKind, string])[]> {
-  return (await troubles(wire)).map(({ what, end }) => [what, end] as const);
+async function wrong(wire: SimulatedWire): Promise<(readonly [TroubleCode, string])[]> {
+  return (await troubles(wire)).map(({ code, end }) => [code, end] as const);
 }
 
 /** forge's daemon, and a log of scribe with two lines that it has read. */
@@ -48,13 +48,13 @@ test("a line that is missing is trouble until it is there, wherever it stands", 
   await wire.pass(5 * SECOND);
   expect(await troubles(wire)).toMatchObject([
     {
-      what: "waiting",
-      detail: "lines of scribe wait: lines of scribe behind line 2 are missing",
+      code: "log_gap",
+      detail: expect.stringContaining("lines of scribe behind line 2 are missing") as string,
       end: "start the daemon of scribe, which publishes them again: deaddrop daemon --as scribe, where scribe runs",
     },
   ]);
   const [peer] = await wire.agent("forge").view("peers", undefined);
-  expect(peer?.waits).toMatchObject([{ because: "gap" }]);
+  expect(peer?.waits).toMatchObject([{ code: "log_gap" }]);
   wire.replace(FILE, textOf(four, three, two));
   await wire.pass(5 * SECOND);
   expect(await troubles(wire)).toEqual([]);
@@ -67,7 +67,7 @@ test("a peer's log that is no file is trouble until it is moved away", async () 
   disk.remove(path);
   disk.makeFolder(path, 0o700);
   await wire.pass(MINUTE);
-  expect(await wrong(wire)).toEqual([["waiting", expect.stringContaining("move it away")]]);
+  expect(await wrong(wire)).toEqual([["log_unreadable", expect.stringContaining("move it away")]]);
   disk.remove(path);
   wire.replace(FILE, textOf(one, two));
   await wire.pass(MINUTE);
@@ -81,7 +81,7 @@ test("an author who rewrote its log is held, which is trouble until the operator
   const other = wire.forge("scribe", { subject: "never two", after: { seq: 1, id } });
   wire.replace(FILE, textOf(one, other));
   await wire.pass(MINUTE);
-  expect(await wrong(wire)).toEqual([["held", "deaddrop peer reset scribe"]]);
+  expect(await wrong(wire)).toEqual([["peer_held", "deaddrop peer reset scribe"]]);
   await wire.agent("forge").resetPeer("scribe");
   await wire.pass(MINUTE);
   expect(await troubles(wire)).toEqual([]);
@@ -96,7 +96,7 @@ test("a silent peer is trouble; nobody who does not listen calls a peer silent",
   const [silent, ...others] = await troubles(wire);
   expect(others).toEqual([]);
   expect(silent).toMatchObject({
-    what: "silent",
+    code: "peer_silent",
     end: "have its operator run deaddrop doctor as scribe, where scribe runs",
     since: expect.any(String) as string,
   });
@@ -104,8 +104,8 @@ test("a silent peer is trouble; nobody who does not listen calls a peer silent",
   wire.kill("forge");
   const command = wire.command("forge", wire.disk.process());
   const alone = await command.view("troubles", undefined);
-  expect(alone.map(({ what, end }) => [what, end])).toEqual([
-    ["daemon", expect.stringContaining("deaddrop daemon --detach")],
+  expect(alone.map(({ code, end }) => [code, end])).toEqual([
+    ["no_daemon", expect.stringContaining("deaddrop daemon --detach")],
     ["incident_notices", "deaddrop incident notices --mark-read"],
   ]);
   command.close();
@@ -124,13 +124,13 @@ test("what the wire says and we have not accepted is trouble, however it reads",
   );
   expect(await troubles(wire)).toMatchObject([
     {
-      what: "policy",
+      code: "config_drift",
       detail: expect.stringContaining("the core") as string,
       end: "deaddrop config accept",
     },
   ]);
   wire.replace("config.json", "{");
-  expect(await troubles(wire)).toMatchObject([{ what: "policy" }]);
+  expect(await troubles(wire)).toMatchObject([{ code: "config_drift" }]);
   wire.replace("config.json", before);
   expect(await troubles(wire)).toEqual([]);
 });
@@ -141,17 +141,17 @@ test("safe mode is trouble for both, with the command that ends it for each; so 
   await ignored(wire);
   await wire.pass(30 * MINUTE);
   // Each agent was told of it, and has not read that.
-  const unread = { what: "notices", end: "deaddrop notices --unread --mark-read" };
+  const unread = { code: "notices", end: "deaddrop notices --unread --mark-read" };
   expect(await troubles(wire, "forge")).toMatchObject([
-    { what: "safe_mode", end: expect.stringMatching(/^deaddrop incident resolve /) as string },
+    { code: "safe_mode", end: expect.stringMatching(/^deaddrop incident resolve /) as string },
     unread,
   ]);
   expect(await troubles(wire, "scribe")).toMatchObject([
-    { what: "safe_mode", end: expect.stringMatching(/^deaddrop incident ack /) as string },
+    { code: "safe_mode", end: expect.stringMatching(/^deaddrop incident ack /) as string },
     unread,
   ]);
   await wire.agent("scribe").markRead("all");
-  expect((await troubles(wire, "scribe")).map(({ what }) => what)).toEqual(["safe_mode"]);
+  expect((await troubles(wire, "scribe")).map(({ code }) => code)).toEqual(["safe_mode"]);
 });
 
 test("our own log in which another program has written stops the sending, which is trouble", async () => {
@@ -162,5 +162,5 @@ test("our own log in which another program has written stops the sending, which 
   const again = wire.forge("forge", { subject: "not ours", to: ["scribe"] });
   wire.append(own, textOf(again));
   await wire.pass(MINUTE);
-  expect(await wrong(wire)).toEqual([["sending", "deaddrop reclaim"]]);
+  expect(await wrong(wire)).toEqual([["identity_in_use", "deaddrop reclaim"]]);
 });

@@ -54,16 +54,16 @@ export function holdsView(known: Known, files: HoldFiles, peer: string): HoldsVi
     holds.push({ ...{ place: null, places: [], cause, detail, since }, evidence: [] });
   }
   const { fork } = store.chains.whole(peer);
-  for (const { because, place, detail, since } of waitsView(known, peer)) {
-    if (because === "ahead" && place !== null)
-      holds.push({ place, places: [place], cause: "clock_skew", detail, since, evidence: [] });
-    if (because !== "fork" || fork === null) continue;
+  for (const { code, place, detail, since } of waitsView(known, peer)) {
+    if (code === "clock_skew" && place !== null)
+      holds.push({ place, places: [place], cause: code, detail, since, evidence: [] });
+    if (code !== "log_forked" || fork === null) continue;
     const rivals = store.chains.rivals(peer, fork);
     const first = rivals.find(({ isLinked }) => isLinked);
     holds.push({
       place: first === undefined ? null : placeJson(first.place),
       places: rivals.map((each) => placeJson(each.place)),
-      ...{ cause: "log_forked", detail, since },
+      ...{ cause: code, detail, since },
       evidence: evidence.filter((path) => path.includes(`-${FORKS}-${fork}.`)),
     });
   }

@@ -22,15 +22,14 @@ export interface IncidentView {
   /** Members of the roster in force. */
   addressees: IncidentAddressee[];
   status: "open" | "acked" | "escalated" | "resolved";
-  automatic: boolean;
 }
 
 export interface IncidentAddressee {
   handle: string;
   acked: boolean;
   acked_at: string | null;
-  /** From when on its author may escalate it; null while no time runs. */
-  due_at: string | null;
+  /** From when on its author may escalate it; null while no time runs. The ack itself is due earlier. */
+  escalates_at: string | null;
   /** How far it has come; null: our lines do not tell, as of an addressee that does not chain. */
   stage: IncidentStage | null;
   escalated: boolean;
@@ -80,17 +79,16 @@ function viewIncident(known: Known, held: HeldLine): IncidentView | undefined {
         acked: isAcked,
         acked_at: ackedMs === undefined ? null : new Date(ackedMs).toISOString(),
         ...way,
-        ...(isAcked ? { due_at: null } : {}),
+        ...(isAcked ? { escalates_at: null } : {}),
         escalated: isEscalated,
       };
     }),
     status,
-    automatic: false,
   };
 }
 
-type Way = Pick<IncidentAddressee, "stage" | "due_at">;
-const UNKNOWN_WAY: Way = { stage: null, due_at: null };
+type Way = Pick<IncidentAddressee, "stage" | "escalates_at">;
+const UNKNOWN_WAY: Way = { stage: null, escalates_at: null };
 
 /** How far a live incident has come with an addressee, and when it may be escalated. */
 function wayOf(
@@ -102,11 +100,13 @@ function wayOf(
   if (!isChained(incident) || !onlookers.chains(handle)) return UNKNOWN_WAY;
   const whole = onlookers.whole(handle);
   const stage = stageOf(history, { incident, whole });
-  if (stage !== "read" || whole === undefined || !isGrave(severity)) return { stage, due_at: null };
+  if (stage !== "read" || whole === undefined || !isGrave(severity))
+    return { stage, escalates_at: null };
   const shown: ChainPlace | undefined = history.firstHead(whole, incident, "read");
   const beat = shown && history.linked(shown);
   const fromMs = beat && parseTimestamp(beat.timestamp);
-  if (beat === undefined || fromMs === undefined || isBusy(beat)) return { stage, due_at: null };
+  if (beat === undefined || fromMs === undefined || isBusy(beat))
+    return { stage, escalates_at: null };
   const dueMs = fromMs + Math.max(LEAST_WAIT_MS, cadenceMs(beat, tiers.cadencesMs));
-  return { stage, due_at: new Date(dueMs).toISOString() };
+  return { stage, escalates_at: new Date(dueMs).toISOString() };
 }

@@ -10,8 +10,7 @@ import { openIncidents } from "./incidents.ts";
 import { owedLists } from "./pending.ts";
 import { peersView } from "./peers.ts";
 import { safeModeView } from "./safe-mode.ts";
-import { clockTroubles, sendingStops, storageView, stopOf } from "./troubles.ts";
-import { unownedLogs } from "./unowned-logs.ts";
+import { countWaiting, ownTroubles, sendingStops, stopOf } from "./troubles.ts";
 
 /** Rows of each list: what one author has most of hides nothing of another's. */
 const MAX_STATUS_ROWS = 20;
@@ -40,7 +39,7 @@ export type StatusFacts = Omit<StatusView, "next">;
 
 export function statusFacts(asked: Asked): StatusFacts {
   const { session, isDaemon } = asked;
-  const { core, carriers, config } = session;
+  const { core } = session;
   const { store } = core;
   const { left_out: left, ...owed } = owedLists(core, MAX_STATUS_ROWS);
   const incidents = openIncidents(core);
@@ -55,12 +54,8 @@ export function statusFacts(asked: Asked): StatusFacts {
     incidents: shown,
     left_out: { ...left, incidents: incidents.length - shown.length },
     safe_mode: safeModeView(core),
-    stops: [
-      ...sendingStops(asked).filter(({ what }) => what === "sending"),
-      ...clockTroubles(core),
-    ],
-    storage: storageView(asked),
-    unowned_logs: unownedLogs(core.world.disk, config.wire.folder, carriers.folder.unowned),
+    troubles: ownTroubles(asked).filter(({ code }) => code !== "safe_mode"),
+    waiting: countWaiting(asked),
     state: stateView(core),
     parked: parkedView(core, { isDaemon }),
   };

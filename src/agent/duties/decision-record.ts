@@ -1,3 +1,4 @@
+import { incidentOf } from "../../api/troubles.ts";
 import { SharedLines, type SharedRead } from "../../carriers/shared-lines.ts";
 import {
   decisionOf,
@@ -126,14 +127,12 @@ export class DecisionRecord implements Duty {
       if (history.receipt(place)?.isLive !== true) continue;
       const { author, id } = place;
       const detail = `${id.slice(0, 8)} closes ${ask.place.id.slice(0, 8)} with answers that do not prove it; it closes nothing`;
-      this.#tell(into, id, author, `${author} closed what was not agreed to`, detail);
+      this.#tell(into, id, author, detail);
     }
   }
 
-  #tell(into: StoreWriter, id: string, peer: string, subject: string, detail: string): void {
-    const cause = "decision_unproved";
-    const about = { key: `${cause}:${id}`, cause, peer, subject, detail };
-    this.#ground.tell(into, { ...about, concernsWire: true });
+  #tell(into: StoreWriter, id: string, peer: string, problem: string): void {
+    this.#ground.tell(into, incidentOf("decision_unproved", { peer, problem }, id));
   }
 
   #expect(proposal: Place, isContested: boolean): void {
@@ -213,8 +212,8 @@ export class DecisionRecord implements Duty {
         store.decisions.settle(e, verdict.is, verdict.is === "proved" ? "" : verdict.detail);
         hasProved ||= verdict.is === "proved";
         if (verdict.is !== "unproved" || signer === null) continue;
-        const subject = `${signer} signed an entry of decisions.jsonl that nothing proves`;
-        this.#tell(into, id, signer, subject, `entry ${id.slice(0, 8)}: ${verdict.detail}`);
+        const entry = `entry ${id.slice(0, 8)} of decisions.jsonl`;
+        this.#tell(into, id, signer, `${entry}: ${verdict.detail}`);
       }
       if (due.length < MOST_JUDGED) break;
     }

@@ -1,5 +1,6 @@
 import { lineAt } from "../../protocol/asks/history.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { incidentOf } from "../../api/troubles.ts";
 import { readAnswer, readAsk } from "../../protocol/asks/ask-line.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { readKeyChange, readRevoked, type KeyChange } from "../../protocol/asks/key-line.ts";
@@ -79,11 +80,9 @@ export class KeyDuty implements Duty {
   }
 
   /** The private store does not take a change of our own keys. */
-  #tellRefused(into: StoreWriter, detail: string): void {
-    const { keyId } = (this.#trust.nextIdentity ?? this.#trust.identity).signer;
-    const cause = "key_change_refused";
-    const subject = `${keyId} is not changed`;
-    this.#ground.tell(into, { key: `${cause}:${keyId}`, cause, subject, detail });
+  #tellRefused(into: StoreWriter, problem: string): void {
+    const { keyId: key } = (this.#trust.nextIdentity ?? this.#trust.identity).signer;
+    this.#ground.tell(into, incidentOf("key_change_refused", { key, problem }, key));
   }
 
   #changeIn(line: HeldLine): KeyChange | undefined {
@@ -140,13 +139,15 @@ export class KeyDuty implements Duty {
     store.write((into) => {
       store.keyChanges.endAcked(n);
       if (line === undefined || change === undefined) return;
+      const about = { key: change.keyId, peer: line.author };
       const done = change.action === "add_key" ? "added" : "deactivated";
-      const cause = refused === undefined ? `key_${done}` : "key_change_refused";
-      this.#ground.tell(into, {
-        ...{ key: `${cause}:${line.id}`, cause, peer: line.author },
-        subject: `${change.keyId} is ${refused === undefined ? "" : "not "}${done}`,
-        detail: refused ?? `${line.author} asked for it, and we have acked it`,
-      });
+      const why = `${line.author} asked for it, and we have acked it`;
+      this.#ground.tell(
+        into,
+        refused === undefined
+          ? incidentOf("key_changed", { ...about, change: done, why }, line.id)
+          : incidentOf("key_change_refused", { ...about, problem: refused }, line.id),
+      );
     });
   }
 
@@ -171,13 +172,12 @@ export class KeyDuty implements Duty {
     this.#trust.adoptNext();
     if (nextIsUrgent) this.#apply();
     if (is === "in use") this.#ground.endChainHere(into);
-    const { keyId } = next.signer;
-    this.#ground.tell(into, {
-      ...{ key: `key_in_use:${keyId}`, cause: "key_in_use", subject: `we sign with ${keyId}` },
-      detail: nextIsUrgent
-        ? `it takes the place of ${signer.keyId} at once; no peer believes it yet`
-        : `every peer that was asked has acked it, in the place of ${signer.keyId}`,
-    });
+    const { keyId: key } = next.signer;
+    const change = "what we sign with now";
+    const why = nextIsUrgent
+      ? `it takes the place of ${signer.keyId} at once; no peer believes it yet`
+      : `every peer that was asked has acked it, in the place of ${signer.keyId}`;
+    this.#ground.tell(into, incidentOf("key_changed", { key, change, why }, key));
   }
 
   /** Says in our chain which key of ours was revoked, and up to where; true when it was said. */

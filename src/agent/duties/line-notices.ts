@@ -1,3 +1,4 @@
+import { refusalRemedy, trouble } from "../../api/troubles.ts";
 import { REFUSAL_REASONS } from "../../protocol/admit/refusals.ts";
 import { lineAt, type HistoryLine } from "../../protocol/asks/history.ts";
 import { textField } from "../../protocol/body.ts";
@@ -77,7 +78,9 @@ function tellWaiting(known: Known, line: HeldLine, nowMs: number): void {
   });
   const [first, ...more] = sent.filter(({ place: at }) => !history.hasHead(peer, at, "taken_in"));
   if (first === undefined) return;
-  const text = `Your ${first.type} ${quoteText(first.subject)}${andMore(more)} will reach ${peer} when the digits are compared: your operator runs deaddrop trust sas ${peer}, its operator does the same with you.`;
+  const messages = `${first.type} ${quoteText(first.subject)}${andMore(more)}`;
+  const { detail, end } = trouble("mail_waits", { peer, messages });
+  const text = `${detail}; your operator runs ${end}.`;
   store.notices.add({ kind: "mail_waits", about: line.id, text, peer }, nowMs);
 }
 
@@ -95,32 +98,5 @@ function messagesTo(
 }
 
 function andMore({ length }: readonly unknown[]): string {
-  return length === 0 ? "" : ` and ${length} more of your messages`;
-}
-
-/** What the sender of a refused message can do about it. `reason` is one that a beat names. */
-export function refusalRemedy(reason: string, peer: string): string {
-  switch (reason) {
-    case "tier_refused":
-      return `your tier there is too low for this type; ask its operator to raise it (deaddrop peers shows how far ${peer} trusts you), then send it again`;
-    case "body_too_large":
-      return "its body is too large there; put the text into a file, name it with --ref and send it again";
-    case "too_many_refs":
-      return "it has too many references; send it again with fewer";
-    case "clock_skew":
-      return "it is dated ahead of the clock there; have both operators compare their clocks with a time server (timedatectl), then send it again";
-    case "replayed":
-      return "it has that line already; there is nothing to do";
-    case "wrong_wire":
-      return "its configuration has another wire id; the operators have to compare their config.json";
-    case "unchained":
-    case "log_forked":
-      return "it does not find the line in your chain as it follows it; your operator should run deaddrop doctor, and its operator deaddrop peer show";
-    case "left_member":
-      return "to it you are no member of this wire any more; ask its operator";
-    case "untrusted_key":
-      return `it could not prove that the line is yours; have your operator check that it has your key (deaddrop trust sas ${peer})`;
-    default:
-      return "its operator finds the reasons in its quarantine file; send it again when they are gone";
-  }
+  return length === 0 ? "" : ` and ${length} more`;
 }

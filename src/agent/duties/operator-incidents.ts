@@ -1,8 +1,11 @@
+import { incidentOf } from "../../api/troubles.ts";
 import { isHeld } from "../answers/listed.ts";
+import { datesAhead } from "../answers/troubles.ts";
+import { forkedLines } from "../answers/waits.ts";
 import { presence, silenceMs } from "../../protocol/beats/life.ts";
 import { safeModeEnd, SHOWN_ID } from "../../protocol/escalations/safe-mode-end.ts";
 import { severityOf } from "../../protocol/escalations/incident-line.ts";
-import { incidentTrouble, type IncidentTrouble } from "../../protocol/escalations/silence.ts";
+import { incidentTrouble } from "../../protocol/escalations/silence.ts";
 import type { OperatorIncident } from "../../store/told.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
@@ -40,13 +43,11 @@ export function operatorIncidents(ground: Ground): Duty {
     /** A line that its author has signed and that is refused: once for each author, reason and hour. 2.4. */
     take(into, { author, verdict, isLive, receivedMs, type, id }) {
       if (!isLive || verdict === null || ACCEPTED.has(verdict)) return;
-      ground.tell(into, {
-        key: hourlyKey(`refused:${author}:${verdict}`, receivedMs),
-        cause: verdict,
-        peer: author,
-        subject: `a line of ${author} was refused: ${verdict}`,
-        detail: `${quote(type)} ${id.slice(0, SHOWN_ID)}: it is held and not delivered${REFUSAL_HINTS[verdict]?.(author) ?? ""}`,
-      });
+      const facts = {
+        ...{ peer: author, reason: verdict, line: `${quote(type)} ${id.slice(0, SHOWN_ID)}` },
+      };
+      const matter = hourlyKey(`${author}:${verdict}`, receivedMs);
+      ground.tell(into, { ...incidentOf("line_refused", facts, matter), cause: verdict });
     },
 
     decide(into) {
@@ -78,109 +79,55 @@ function junkCounter({ world }: Known): Raiser {
     if (lastPass?.hasMore === true) return;
     for (const [owner, { lines, bytes }] of counts) {
       if (lines <= QUIET.lines && bytes <= QUIET.bytes) continue;
-      yield {
-        key: `foreign_lines:${owner}:${hour}`,
-        cause: "foreign_lines",
-        subject: `the carriers of ${owner} hold lines that ${owner} did not sign`,
-        detail: `${lines} lines (${bytes} bytes) of them came within this hour; they prove nothing about ${owner} and are passed over. See who may write its files`,
-      };
+      yield incidentOf("foreign_lines", { owner, lines, bytes }, `${owner}:${hour}`);
     }
   };
 }
 
-const REFUSAL_HINTS: Readonly<Partial<Record<string, (author: string) => string>>> = {
-  clock_skew: (author) =>
-    `; it is not delivered: have ${author}'s operator set the clock, and ${author} send it again`,
-  tier_refused: (author) => `; how far you believe ${author}: deaddrop trust list`,
-};
-
-function* identity({ readiness, place: { self } }: Known): Generator<OperatorIncident> {
+function* identity({ readiness }: Known): Generator<OperatorIncident> {
   if (readiness.is !== "in use") return;
-  yield {
-    key: `identity_in_use:${readiness.at}`,
-    cause: "identity_in_use",
-    subject: "our key is used elsewhere",
-    detail: `line ${readiness.at} of ${self} carries our signature, and we did not write it; nothing more is sent until you decide: stop the other copy, then: deaddrop reclaim`,
-    concernsWire: true,
-  };
+  const { at: seq } = readiness;
+  yield incidentOf("identity_in_use", { seq }, String(seq));
 }
 
 function* forks({ store, place: { self } }: Known): Generator<OperatorIncident> {
-  for (const [author, seq] of store.chains.forks()) {
-    if (author === self) continue;
-    const rivals = store.chains.rivals(author, seq).slice(0, 2);
-    const ids = rivals.map(({ place }) => place.id.slice(0, SHOWN_ID)).join(" and ");
-    const what = rivals.length > 1 ? "contradict each other" : "contradicts the line before it";
-    yield {
-      key: `log_forked:${author}:${seq}`,
-      cause: "log_forked",
-      peer: author,
-      subject: `the chain of ${author} is forked at line ${seq}`,
-      detail: `${ids} ${what}; nothing more of ${author} is delivered until you decide which is followed: deaddrop peer show ${author}`,
-      concernsWire: true,
-    };
+  for (const [peer, seq] of store.chains.forks()) {
+    if (peer === self) continue;
+    const lines = forkedLines(store, peer, seq);
+    yield incidentOf("log_forked", { peer, seq, lines }, `${peer}:${seq}`);
   }
 }
 
 function* rosterFork({ roster: { isForked, after } }: Known): Generator<OperatorIncident> {
-  if (!isForked) return;
-  const place = typeof after === "number" ? String(after) : after.id;
-  yield {
-    key: `roster_forked:${place}`,
-    cause: "roster_forked",
-    subject: "two changes of members were approved that follow the same one",
-    detail:
-      "neither is applied, nor any later one. The operators agree on the roster, raise roster_epoch in config.json, and each runs: deaddrop config accept",
-    concernsWire: true,
-  };
+  const matter = typeof after === "number" ? String(after) : after.id;
+  if (isForked) yield incidentOf("roster_forked", {}, matter);
 }
 
 function* gaps({ store, world, place: { self } }: Known): Generator<OperatorIncident> {
-  for (const { author, sinceMs } of store.chains.gaps(world.clock.wallMs() - GAP_MS)) {
-    if (author === self) continue;
-    const { seq } = store.chains.whole(author);
-    yield {
-      key: `log_gap:${author}:${sinceMs}`,
-      cause: "log_gap",
-      peer: author,
-      subject: `lines of ${author} are missing`,
-      detail: `what follows line ${seq} is here without the lines between since ${new Date(sinceMs).toISOString()}; it is delivered, marked after_gap, and the missing lines are asked for`,
-      concernsWire: true,
-    };
+  for (const { author: peer, sinceMs } of store.chains.gaps(world.clock.wallMs() - GAP_MS)) {
+    const { seq } = store.chains.whole(peer);
+    if (peer !== self) yield incidentOf("log_gap", { peer, seq }, `${peer}:${sinceMs}`);
   }
 }
 
 function* shorterCarriers({ lastPass, world }: Known): Generator<OperatorIncident> {
-  for (const [name, owner] of lastPass?.shorter ?? [])
-    yield {
-      key: hourlyKey(`log_behind:${name}`, world.clock.wallMs()),
-      cause: "log_behind",
-      peer: owner,
-      subject: `${quote(name, MOST_PATH)} lacks lines that it had`,
-      detail: `what we hold of ${owner} stays; find out who has cut that file, or put an older copy of it there`,
-      concernsWire: true,
-    };
+  for (const [name, peer] of lastPass?.shorter ?? []) {
+    const facts = { peer, file: quote(name, MOST_PATH) };
+    yield incidentOf("log_behind", facts, hourlyKey(name, world.clock.wallMs()));
+  }
 }
 
 function* unreadable({ lastPass, world }: Known): Generator<OperatorIncident> {
-  for (const [carrier, { message, hint }] of lastPass?.troubles ?? [])
-    yield {
-      key: hourlyKey(`log_unreadable:${carrier}`, world.clock.wallMs()),
-      cause: "log_unreadable",
-      subject: `${quote(carrier, MOST_PATH)} cannot be read`,
-      detail: `${message}; ${hint}`,
-    };
+  for (const [carrier, { message }] of lastPass?.troubles ?? []) {
+    const problem = `${quote(carrier, MOST_PATH)}: ${message}`;
+    const matter = hourlyKey(carrier, world.clock.wallMs());
+    yield incidentOf("log_unreadable", { problem }, matter);
+  }
 }
 
 function* unownedLogs({ transports }: Known): Generator<OperatorIncident> {
   for (const path of transports.flatMap(({ unowned = [] }) => unowned))
-    yield {
-      key: `unowned_log:${path}`,
-      cause: "unowned_log",
-      subject: `nobody reads ${quote(path, MOST_PATH)}`,
-      detail:
-        "its name is that of no agent of this wire: what is said in it counts for nothing. Remove it, or find out who means to speak there",
-    };
+    yield incidentOf("unowned_log", { files: quote(path, MOST_PATH) }, path);
 }
 
 const PLACES = { git: "the remote", folder: "the wire's folder" };
@@ -188,20 +135,9 @@ const PLACES = { git: "the remote", folder: "the wire's folder" };
 /** What was found in a place of the wire and is not taken. Spec 5.2. */
 function* transportTroubles({ transports }: Known): Generator<OperatorIncident> {
   for (const transport of transports)
-    for (const { cause, where, detail } of transport.health().troubles) {
-      const place = PLACES[transport.kind];
-      const subjects = {
-        wire_tampered: `${place} holds what does not belong there`,
-        history_rewritten: `the history of ${place} was rewritten`,
-        foreign_wire: `${place} is another wire`,
-      };
-      const matter = sha256Hex(Buffer.from(`${where}\n${detail}`)).slice(0, 16);
-      yield {
-        key: `${cause}:${matter}`,
-        cause,
-        subject: `${subjects[cause]}: ${where}`,
-        detail,
-      };
+    for (const { cause, where, detail: problem } of transport.health().troubles) {
+      const matter = sha256Hex(Buffer.from(`${where}\n${problem}`)).slice(0, 16);
+      yield incidentOf(cause, { place: PLACES[transport.kind], where, problem }, matter);
     }
 }
 
@@ -215,28 +151,13 @@ function* silentPeers(known: Known): Generator<OperatorIncident> {
     const readMs = known.knownMs(peer) ?? -Infinity;
     if (readMs < life.receivedMs + silenceMs(known.cadenceMs(peer)) || isHeld(known, peer))
       continue;
-    yield {
-      key: `peer_silent:${peer}:${life.receivedMs}`,
-      cause: "peer_silent",
-      peer,
-      subject: `${peer} is silent`,
-      detail: `the last heartbeat of ${peer} reached us at ${new Date(life.receivedMs).toISOString()}; its daemon has stopped, or what it writes does not reach this wire`,
-    };
+    const matter = `${peer}:${life.receivedMs}`;
+    const difference = datesAhead(known, peer);
+    yield difference === undefined
+      ? incidentOf("peer_silent", { peer }, matter)
+      : incidentOf("clock_skew", { peer, difference }, matter);
   }
 }
-
-const INCIDENT_WORDS: Readonly<
-  Record<IncidentTrouble, (peer: string) => { readonly subject: string; readonly detail: string }>
-> = {
-  incident_unread: (peer) => ({
-    subject: `the agent of ${peer} has not read an incident`,
-    detail: `nothing escalates while that is so: reach ${peer} by another way`,
-  }),
-  incident_not_covered: (peer) => ({
-    subject: `an incident has not reached ${peer}`,
-    detail: `no heartbeat of ${peer} shows that it has arrived, so it cannot be escalated: reach ${peer} by another way`,
-  }),
-};
 
 function* ownIncidents(known: Known): Generator<OperatorIncident> {
   const { history, onlookers, place, store, world } = known;
@@ -254,26 +175,18 @@ function* ownIncidents(known: Known): Generator<OperatorIncident> {
     const cause = incidentTrouble(history, addressee, world.clock.wallMs());
     const line = history.linked(incident);
     if (cause === undefined || line === undefined) continue;
-    const { subject, detail } = INCIDENT_WORDS[cause](peer);
-    yield {
-      key: `${cause}:${incident.id}:${peer}`,
-      cause,
-      peer,
-      subject: `${subject}: ${line.subject}`,
-      detail: `${severityOf(line) ?? "medium"}, ${incident.id.slice(0, SHOWN_ID)}; ${detail}`,
-    };
+    const { subject } = line;
+    const severity = severityOf(line) ?? "medium";
+    const facts = { peer, subject, severity, id: incident.id.slice(0, SHOWN_ID) };
+    yield incidentOf(cause, facts, `${incident.id}:${peer}`);
   }
 }
 
 function* safeMode({ safeMode: mode, place: { self } }: Known): Generator<OperatorIncident> {
   if (mode === undefined || mode.author === self) return;
-  const [escalation, incident] = [mode.escalation_id, mode.incident_id];
-  yield {
-    key: `safe_mode:${escalation}`,
-    cause: "safe_mode",
-    subject: `safe mode: ${mode.of} did not ack an incident of ${mode.author}`,
-    detail: `since ${mode.since}, by escalation ${escalation.slice(0, SHOWN_ID)} of incident ${incident.slice(0, SHOWN_ID)}; ${safeModeEnd(mode, self, "operator")}`,
-  };
+  const { author, of: silent, escalation_id } = mode;
+  const facts = { author, silent, end: safeModeEnd(mode, self, "operator") };
+  yield incidentOf("safe_mode", facts, escalation_id);
 }
 
 /** Of a matter that is told once in each hour of our clock. */

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { incidentOf } from "../../api/troubles.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { readPinned } from "../../storage/private/private-store.ts";
@@ -62,14 +63,7 @@ function documentDrift(
     if (pinned !== undefined && saysDefaults(which, pinned)) return [];
   } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
   const content = current instanceof Uint8Array ? sha256Hex(current).slice(0, 16) : String(current);
-  return [
-    {
-      key: `config_drift:${which}:${content}`,
-      cause: "config_drift",
-      subject: `${which}.json on the wire differs from what you pinned`,
-      detail: `${path} was changed; nothing of it applies until you have looked: deaddrop config accept`,
-    },
-  ];
+  return [incidentOf("config_drift", { differences: path }, `${which}:${content}`)];
 }
 
 /** @param handles of any roster: any writer chooses the names, so only these have a limit of their own */
@@ -93,14 +87,8 @@ function keysDrift(
     );
 }
 
-function keyDrift(key: string, peer: string | undefined, detail: string): OperatorIncident {
-  return {
-    key: `trust_drift:${key}`,
-    cause: "trust_drift",
-    peer,
-    subject: "the wire advertises a key that you did not pin",
-    detail: `${detail}; it is not used. See: deaddrop trust list`,
-  };
+function keyDrift(key: string, peer: string | undefined, difference: string): OperatorIncident {
+  return incidentOf("trust_drift", { difference, peer }, key);
 }
 
 /** Its bytes; a symlink, a device or a huge file in its place is as good as a changed one. */

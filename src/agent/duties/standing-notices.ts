@@ -1,4 +1,6 @@
+import { trouble } from "../../api/troubles.ts";
 import { isHeld } from "../answers/listed.ts";
+import { datesAhead } from "../answers/troubles.ts";
 import { presence } from "../../protocol/beats/life.ts";
 import { safeModeEnd } from "../../protocol/escalations/safe-mode-end.ts";
 import type { Matter } from "../../store/notices.ts";
@@ -28,9 +30,10 @@ export function tellSafeMode(known: Known, into: StoreWriter, nowMs: number): vo
     store.notices.add({ kind: "safe_mode_ended", about: told, text, peer: undefined }, nowMs);
     return;
   }
-  const text =
-    `Safe mode ${told === "" ? "has begun" : "goes on"}, because ${mode.of} did not ack an incident of ${mode.author} in time: ` +
-    `most messages are not sent; ${safeModeEnd(mode, place.self, "agent")}.`;
+  const { author, of: silent } = mode;
+  const ends = safeModeEnd(mode, place.self, "agent");
+  const { detail, end } = trouble("safe_mode", { author, silent, end: ends });
+  const text = `Safe mode ${told === "" ? "has begun" : "goes on"}: ${detail}; ${end}.`;
   store.notices.add({ kind: "safe_mode_begun", about, text, peer: undefined }, nowMs);
 }
 
@@ -59,9 +62,8 @@ export function tellMembers(
   }
   if (!roster.isForked) return;
   const about = typeof roster.after === "number" ? `epoch ${roster.after}` : roster.after.id;
-  const text =
-    "Two changes of the members follow the same one, so neither counts, and nothing behind them: " +
-    "the operators have to agree on a roster (deaddrop config accept).";
+  const { detail, end } = trouble("roster_forked", {});
+  const text = `${detail}: ${end}.`;
   store.notices.add({ kind: "roster_forked", about, text, peer: undefined }, nowMs);
 }
 
@@ -124,7 +126,7 @@ export class PeerNotices {
     const life = store.beats(place.self).life(peer);
     const since = life && { ...life, receivedMs: Math.max(life.receivedMs, listensMs) };
     const is = presence(since, place.tiers, nowMs);
-    if (is === "silent") return "silent";
+    if (is === "silent") return datesAhead(known, peer) === undefined ? "silent" : before;
     return before === "held" || is === "online" ? undefined : before;
   }
 }
@@ -145,12 +147,13 @@ function matterOf(
   const about = occasion(peer, nowMs);
   switch (standing) {
     case "held": {
-      const text = `Nothing more of ${peer} is taken in until your operator decides (deaddrop peer show ${peer}), and ${owed}.`;
+      const text = `${trouble("peer_held", { peer }).detail}, and ${owed}.`;
       return { kind: "peer_held", about, text, peer };
     }
     case "silent": {
       const sinceMs = store.beats(place.self).life(peer)?.receivedMs ?? nowMs;
-      const text = `${peer} is silent, its last heartbeat came at ${new Date(sinceMs).toISOString()}, and ${owed}.`;
+      const { detail } = trouble("peer_silent", { peer });
+      const text = `${detail}; its last heartbeat came at ${new Date(sinceMs).toISOString()}, and ${owed}.`;
       return { kind: "peer_silent", about: occasion(peer, sinceMs), text, peer };
     }
     case undefined:

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { incidentOf } from "../../api/troubles.ts";
 import { safeModeSignText } from "../../protocol/escalations/safe-mode-end.ts";
 import { lookOf, openUnlessObstructed, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { Duty, Ground, Known } from "./duty.ts";
@@ -52,14 +53,7 @@ export function safeModeFile(ground: Ground, wireDir: string): Duty {
 
   return {
     decide(into) {
-      if (unexplained !== "")
-        ground.tell(into, {
-          key: `safe_mode_sign:${unexplained}`,
-          cause: "safe_mode_sign",
-          subject: "a SAFE_MODE file is in the wire without a reason",
-          detail:
-            "safe mode follows from signed lines alone, and none calls for it here; sending goes on",
-        });
+      if (unexplained !== "") ground.tell(into, incidentOf("safe_mode_sign", {}, unexplained));
       unexplained = "";
       return false;
     },

@@ -22,12 +22,10 @@ export interface ReadingNow {
 export type SkippedIn = Taken["skipped"][number] & { readonly carrier: string };
 
 /**
- * Why lines that are there stay in their carrier.
- * - `rate`: their author has no token. `allowance`: their owner has used up the day.
- * - `obstructed`: in its place is nothing that we may read. `storage`: our disk does not take it.
+ * Why lines that are there stay in their carrier: it cannot be read, or their author or owner has used up a limit.
  */
 export interface Stop {
-  readonly because: "rate" | "allowance" | "obstructed" | "storage";
+  readonly code: "log_unreadable" | "rate_limited";
   readonly detail: string;
   readonly sinceMs: number;
 }
@@ -148,7 +146,7 @@ export class CarrierReading {
     if (budget === undefined)
       return result.stop(
         owner,
-        "allowance",
+        "rate_limited",
         `${owner} has used up what we read of one agent in a day`,
       );
     const cursor = this.#store.cursor(key);
@@ -159,13 +157,13 @@ export class CarrierReading {
       if (read.isShorter === true && !isListed)
         return result.stop(
           owner,
-          "storage",
+          "log_unreadable",
           `the archive that may hold the rest of ${name} cannot be listed`,
         );
       if (read.isShorter === true && !this.#wasArchived(owner, at.now()))
         result.shorter.set(name, owner);
       if (read.isObstructed === true)
-        result.stop(owner, "obstructed", `${name} is no regular file that we may read`);
+        result.stop(owner, "log_unreadable", `${name} is no regular file that we may read`);
       const { chains } = this.#store;
       if (read.isAgain) this.#store.write(() => chains.dropCarried(owner));
       if (read.lines.length === 0 && read.oversized === 0) {
@@ -200,7 +198,7 @@ export class CarrierReading {
       if (taken.isFull)
         result.stop(
           owner,
-          "rate",
+          "rate_limited",
           `more lines than ${at.by.limits.rate_limit_msg_per_min} a minute`,
         );
       else if (read.hasMore) result.more(owner);
@@ -208,7 +206,7 @@ export class CarrierReading {
     } catch (error) {
       if (!(error instanceof StorageError) || error.path === this.#store.path) throw error;
       result.troubles.set(key, error);
-      result.stop(owner, "storage", error.message);
+      result.stop(owner, "log_unreadable", error.message);
     }
   }
 
@@ -363,10 +361,10 @@ export class Pass {
     this.hasMore ||= hasMore;
   }
 
-  stop(owner: string, because: Stop["because"], detail: string): void {
+  stop(owner: string, code: Stop["code"], detail: string): void {
     const before = this.#before.get(owner);
-    const sinceMs = before?.because === because ? before.sinceMs : this.#nowMs;
-    this.stops.set(owner, { because, detail, sinceMs });
+    const sinceMs = before?.code === code ? before.sinceMs : this.#nowMs;
+    this.stops.set(owner, { code, detail, sinceMs });
     this.leave([owner]);
   }
 

@@ -133,7 +133,8 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
           wire_dir: wire,
         } = await client.view("whoami");
         const status = await client.view("status");
-        const { unread, notices, owed_by_me: owed, safe_mode: safe, stops } = status;
+        const { unread, notices, owed_by_me: owed, safe_mode: safe, troubles } = status;
+        const stops = troubles.filter(({ severity }) => severity === "error");
         const owes = owed.length + status.left_out.owed_by_me;
         return {
           facts: {
@@ -148,7 +149,7 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
             ...(inUse === null ? {} : { nothing_is_sent: inUse }),
             ...(stops.length === 0
               ? {}
-              : { trouble: stops.map(({ what }) => what), see: "deaddrop status" }),
+              : { trouble: stops.map(({ code }) => code), see: "deaddrop status" }),
           },
         };
       }),

@@ -244,7 +244,7 @@ export class GitTransport implements Transport {
       await this.#schedule.pause(world.random() * CONTENTION_MS * 2 ** attempt);
     }
     throw new TransportError("unreachable", "others push all the time", {
-      hint: "it is tried again by itself",
+      hint: "it is retried automatically",
     });
   }
 
@@ -407,7 +407,7 @@ export class GitTransport implements Transport {
       return new TransportError("local", detail, { hint, cause });
     }
     return new TransportError("stopped", `${url} cannot be read: ${detail}`, {
-      hint: "look at the repository (git fsck); it is tried again by itself, within 5 minutes",
+      hint: "look at the repository (git fsck); it is retried automatically, within 5 minutes",
       trouble: { cause: "wire_tampered", where: url, detail },
       cause,
     });

@@ -24,7 +24,7 @@ const REMOTE_ERRORS: readonly (readonly [pattern: RegExp, code: TransportCode, h
     "check the URL, and that you may see the repository",
   ],
 ];
-const UNREACHABLE = [/^/, "unreachable", "it is tried again by itself; offline is normal"] as const;
+const UNREACHABLE = [/^/, "unreachable", "it is retried automatically; offline is normal"] as const;
 /** The remote sent an object that `transfer.fsckObjects` refuses. */
 const REFUSED_OBJECT = /fsck error in packed object/i;
 /** Objects are missing or broken: as a rule in our repository, after a crash. */

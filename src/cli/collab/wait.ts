@@ -57,7 +57,7 @@ function watcherFor(folder: string, intervalMs: number): WatchFolder {
       return { close: () => clearInterval(timer) };
     };
   }
-  // A folder that cannot be watched is tried again by itself, and looked at each time.
+  // A folder that cannot be watched is retried automatically, and looked at each time.
   return (path, changed) =>
     watchFolder(path, { below: [], report: changed, onError: () => undefined });
 }

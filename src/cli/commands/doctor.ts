@@ -1,12 +1,11 @@
 import type { GrowthView } from "../../agent/answers/growth.ts";
-import { pendingTrouble } from "../../agent/answers/troubles.ts";
 import { loadPlace, type AgentConfig } from "../../agent/config/agent-config.ts";
 import { knownMembership } from "../../agent/config/known-handles.ts";
-import { pendingPolicy } from "../../agent/config/pending-policy.ts";
 import { integrationRecord } from "../../agents/integrate/record.ts";
 import { toolTroubles } from "../../agents/integrate/tools/all-tools.ts";
 import { unjoinedWorktree } from "../../agents/integrate/worktrees.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { NO_HINT, trouble, unexplained, type TroubleView } from "../../api/troubles.ts";
 import { readTransportSettings, transportPaths } from "../../carriers/transport-settings.ts";
 import { SocketRefused } from "../../client/sandbox.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
@@ -17,7 +16,6 @@ import {
   checkKey,
   checkPeers,
   checkPolicy,
-  checkUnowned,
   growthOf,
 } from "../../setup/checks/agent-checks.ts";
 import { checkFolder } from "../../setup/checks/folder-checks.ts";
@@ -29,8 +27,7 @@ import {
   checkNode,
   checkSpace,
   ok,
-  failed,
-  warning,
+  type Check,
   type Finding,
 } from "../../setup/checks/host-checks.ts";
 import { checkTransport } from "../../setup/checks/transport-checks.ts";
@@ -43,8 +40,8 @@ import { define } from "../command.ts";
 import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
 import { recordPath } from "../integrate/joining.ts";
 import { growthText } from "../output/text.ts";
-import { EXIT_WRONG, liveTroubles, troubleFinding } from "../live/troubles.ts";
-import { emit, table, type Cell, type Paint, type Style } from "../output/output.ts";
+import { EXIT_WRONG, liveTroubles, troubleTexts } from "../live/troubles.ts";
+import { emit, table, type Cell, type Paint } from "../output/output.ts";
 
 /**
  * Every precondition, what is wrong now, and what to do about it. Exits 0 only when nothing is wrong now; a
@@ -55,24 +52,27 @@ export const doctor = define({
   async run(cli, flags) {
     const host = setupHost(cli.env, cli.clock.nowMs());
     const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
-    // What a check has found on disk the agent need not say again.
-    const said = new Set(onDisk.flatMap(({ check, result }) => (result === "failed" ? check : [])));
-    const isHere = isAgentHere(onDisk);
+    const isHere = onDisk.some((each) => "check" in each && each.check === "agent");
     const refused = isHere ? await socketFindings(cli, flags) : [];
     const live = isHere ? await liveFindings(cli, flags) : [];
-    // A daemon that is there on disk, for example, may not answer.
-    const wrong = new Set(live.map(({ check }) => check));
-    const findings = [
+    const found = onDisk.flatMap((each) => ("code" in each ? [each] : []));
+    const troubles = unexplained([
       ...refused,
       // That a sandbox lets no file be made is no fault of the machine.
-      ...onDisk.filter(({ check, result }) =>
-        result === "ok" ? !wrong.has(check) : refused.length === 0 || check !== "kernel locks",
-      ),
-      ...live.filter(({ check }) => !said.has(check)),
-    ];
-    const failures = findings.filter(({ result }) => result === "failed").length;
-    emit(cli, flags, { ok: failures === 0, findings }, (paint) => text(findings, paint));
-    if (failures > 0) cli.exitCode = EXIT_WRONG;
+      ...found.filter(({ code }) => refused.length === 0 || code !== "no_locks"),
+      // What was found on disk the agent need not say again.
+      ...live.filter((each) => !found.some(({ code }) => code === each.code)),
+    ]);
+    // A daemon that is there on disk may not answer.
+    const isDaemonWell = !live.some(({ code }) => code === "daemon_failed");
+    const checks = onDisk
+      .flatMap((each) => ("check" in each ? [each] : []))
+      .filter(({ check }) => isDaemonWell || check !== "daemon");
+    const isWell = troubles.every(({ severity }) => severity === "warning");
+    emit(cli, flags, { ok: isWell, checks, troubles }, (paint) =>
+      text(cli, { checks, troubles }, paint),
+    );
+    if (!isWell) cli.exitCode = EXIT_WRONG;
   },
 });
 
@@ -134,18 +134,11 @@ function placeFindings(cli: Cli, host: SetupHost, place: AgentConfig): readonly 
   return [
     ...checking("folder", () => checkFolder(disk, place)),
     ...checking("key", () => checkKey(disk, place, nowMs)),
-    ...checking("accepted configuration", () => {
-      const { lines } = pendingPolicy(disk, place);
-      if (lines.length === 0) return [ok("accepted configuration", "the wire's own is the same")];
-      const { detail, end } = pendingTrouble(lines);
-      return [failed("accepted configuration", detail, end)];
-    }),
     ...checkPolicy(place),
     ...checking("domains", () => checkDomains(place, cli.cwd)),
-    ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
     ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
-    ...checking("daemon", () => [checkDaemon(disk, place)]),
+    ...checking("daemon", () => checkDaemon(disk, place)),
     ...checking("transport", () => transportFindings(host, place, env)),
     ...checking("coding tools", () => toolFindings(host, place, cli)),
   ];
@@ -160,8 +153,8 @@ function transportFindings(
   const { settings } = transportPaths(host.places, wireKey);
   const read = readTransportSettings(host.disk, settings);
   if (!read.ok) {
-    const end = "deaddrop transport switch git --remote URL";
-    return [failed("transport", `${settings}: ${read.problem}`, end)];
+    const problem = `${settings}: ${read.problem}`;
+    return [trouble("transport", { problem, hint: "deaddrop transport switch git --remote URL" })];
   }
   return read.git === undefined ? [] : checkTransport(read.git, env);
 }
@@ -181,58 +174,59 @@ function toolFindings(
   return troubles.map(({ problem, fix, isLimit }) =>
     isLimit === true
       ? ok("coding tools", `${problem} (${fix})`)
-      : warning("coding tools", problem, fix),
+      : trouble("coding_tool", { problem, hint: fix }),
   );
 }
 
 /** A line for all that is there: what is large comes with what to do. */
 function growthFinding(each: GrowthView): Finding[] {
   const { advice, ...size } = each;
-  const [check, detail] = [`size of ${each.what}`, growthText(size)];
-  if (advice !== undefined) return [warning(check, detail, advice)];
-  return each.files === 0 ? [] : [ok(check, detail)];
-}
-
-/** Whether wire and identity could be loaded: of others nothing can be asked. */
-function isAgentHere(findings: readonly Finding[]): boolean {
-  return findings.some(({ check, result }) => check === "agent" && result === "ok");
+  const { what } = each;
+  const text = growthText(size);
+  if (advice !== undefined) return [trouble("large", { what, size: text, advice })];
+  return each.files === 0 ? [] : [ok(`size of ${what}`, text)];
 }
 
 /** Whether this very shell may connect to a daemon at all. */
-async function socketFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+async function socketFindings(cli: Cli, flags: GlobalFlags): Promise<readonly TroubleView[]> {
   try {
     const { paths } = agentPlace(cli, flags).place;
     (await connectDaemon(paths, undefined, cli.env))?.close();
     return [];
   } catch (error) {
     if (!(error instanceof SocketRefused)) return [];
-    return [warning("sandbox", error.message, error.hint ?? "")];
+    return [trouble("sandbox", { problem: error.message, hint: error.hint ?? NO_HINT })];
   }
 }
 
 /** What is wrong now, as the agent itself says. */
-async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly TroubleView[]> {
   try {
-    const troubles = await liveTroubles(cli, flags);
-    // Some may have begun as they were looked for.
-    const nowMs = cli.clock.nowMs();
-    return troubles.map((trouble) => troubleFinding(trouble, nowMs));
+    return await liveTroubles(cli, flags);
   } catch (error) {
     if (!(error instanceof DeaddropError)) throw error;
-    return [failed("agent", error.message, error.hint ?? "see the message")];
+    const { message: problem, hint = NO_HINT } = error;
+    return [trouble("check_failed", { what: "agent", problem, hint })];
   }
 }
 
-const STYLES: Record<Finding["result"], Style> = { ok: "green", warning: "yellow", failed: "red" };
+interface Report {
+  readonly checks: readonly Check[];
+  readonly troubles: readonly TroubleView[];
+}
 
-const bold = (text: string): Cell => ({ text, style: "bold" });
-
-function text(findings: readonly Finding[], paint: Paint): string {
-  const rows = findings.flatMap(({ check, result, detail, fix }): Cell[][] => {
-    const row: Cell[] = [{ text: result, style: STYLES[result] }, check, detail];
-    if (fix === undefined) return [row];
-    const lines = fix.split("\n").map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
-    return [row, ...lines.map((line) => [{ text: "" }, { text: "" }, bold(line)])];
-  });
+function text(cli: Cli, { checks, troubles }: Report, paint: Paint): string {
+  const rows = [
+    ...checks.map(({ check, detail }): Cell[] => [{ text: "ok", style: "green" }, check, detail]),
+    ...troubles.flatMap((each): Cell[][] => {
+      const { detail, end } = troubleTexts(cli, each);
+      const style = each.severity === "error" ? "red" : "yellow";
+      const lines = end.split("\n").map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
+      return [
+        [{ text: each.severity, style }, each.code, detail],
+        ...lines.map((line): Cell[] => [{ text: "" }, { text: "" }, { text: line, style: "bold" }]),
+      ];
+    }),
+  ];
   return table(rows, paint, undefined);
 }

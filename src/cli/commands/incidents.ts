@@ -130,7 +130,7 @@ function incidentRow(each: IncidentView, nowMs: number, self: string): Cell[] {
     { text: shortId(each.event_id), style: "bold" },
     severityCell(each.severity),
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
-    { text: each.automatic ? `${each.from}, automatic` : each.from, style: "cyan" },
+    { text: each.from, style: "cyan" },
     { text: when(each.raised_at, nowMs), style: "dim" },
     each.addressees.map((who) => addresseeText(who, nowMs, self)).join(", ") || "-",
     each.subject,
@@ -143,8 +143,9 @@ function addresseeText(who: IncidentAddressee, nowMs: number, self: string): str
   // What is here has come here and may be read, whether or not a heartbeat of ours has said so.
   const isUnsaid = who.stage === "undelivered" || who.stage === "unread";
   if (who.handle === self && isUnsaid) return `${who.handle}: not acked`;
-  const isDue = who.stage === "read" && who.due_at !== null;
-  const state = isDue ? `due ${when(who.due_at ?? "", nowMs)}` : STAGE[who.stage ?? "unknown"];
+  const { stage, escalates_at: at } = who;
+  const isRunning = stage === "read" && at !== null;
+  const state = isRunning ? `escalates ${when(at, nowMs)}` : STAGE[stage ?? "unknown"];
   return `${who.handle}: ${state}`;
 }
 

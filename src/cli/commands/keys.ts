@@ -95,8 +95,8 @@ export const reclaim = define({
     const { place } = agentPlace(cli, flags);
     const from = (flags.from ?? []).map((file) => resolve(cli.cwd, file));
     await withClient(cli, flags, async (client) => {
-      const { stops } = await client.view("status");
-      const stop = stops.find(({ end }) => end.startsWith("deaddrop reclaim"));
+      const { troubles } = await client.view("status");
+      const stop = troubles.find(({ end }) => end.startsWith("deaddrop reclaim"));
       const effect = effectOf(stop?.detail, from);
       if (effect === undefined) {
         emit(

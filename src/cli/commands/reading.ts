@@ -61,8 +61,8 @@ export const sent = define({
     const { sent, waiting } = await withClient(cli, flags, async (client) => {
       const sent = await client.view("sent", limit === undefined ? {} : { limit });
       if (flags.json === true) return { sent, waiting: 0 };
-      const { storage } = await client.view("status");
-      return { sent, waiting: storage?.waiting ?? 0 };
+      const { waiting } = await client.view("status");
+      return { sent, waiting };
     });
     const rows = sent.flatMap((each) => sentRows(each, cli.clock.nowMs()));
     emit(cli, flags, sent, (paint) => {

@@ -13,7 +13,6 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { clockTime, when } from "../../framing/when.ts";
 import { safeModeEnd, type Reader } from "../../protocol/escalations/safe-mode-end.ts";
-import { unownedText } from "../../storage/unowned-text.ts";
 import { define } from "../command.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {
@@ -134,12 +133,13 @@ export const stats = define({
 /** `status --check`, for scripts and for people who look in the morning. Spec 8.6. */
 async function check(cli: Cli, flags: GlobalFlags): Promise<void> {
   const troubles = await liveTroubles(cli, flags);
-  emit(cli, flags, { ok: troubles.length === 0, troubles }, (paint) =>
+  const ok = troubles.every(({ severity }) => severity === "warning");
+  emit(cli, flags, { ok, troubles }, (paint) =>
     troubles.length === 0
       ? paint("green", "Nothing is wrong.")
-      : troubles.map((trouble) => troubleLine(trouble, cli.clock.nowMs(), paint)).join("\n"),
+      : troubles.map((each) => troubleLine(cli, each, paint)).join("\n"),
   );
-  if (troubles.length > 0) cli.exitCode = EXIT_WRONG;
+  if (!ok) cli.exitCode = EXIT_WRONG;
 }
 
 function statusText(cli: Cli, view: StatusView, paint: Paint): string {
@@ -157,11 +157,8 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, readerOf(cli), paint, nowMs),
     parkedText(view, paint, nowMs),
-    ...(view.stops ?? []).map(({ what, detail, end }) =>
-      paint("red", sanitise(`${what === "clock" ? "CLOCK" : "NOT SENT"}: ${detail} → ${end}`)),
-    ),
-    storageText(view, paint, nowMs),
-    unownedLogsText(view, paint),
+    ...view.troubles.map((each) => troubleLine(cli, each, paint)),
+    view.waiting === 0 ? "" : paint("red", waitingText(view.waiting)),
     section(
       "Peers",
       view.peers.map((peer) => peerRow(peer, nowMs)),
@@ -253,22 +250,6 @@ function noticesText({ notices }: StatusView): string {
   return `, ${counted(notices, "notice")}`;
 }
 
-function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
-  const names = logs === undefined ? undefined : unownedText(logs);
-  return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
-}
-
-function storageText({ storage }: StatusView, paint: Paint, nowMs: number): string {
-  if (storage === undefined || storage.troubles.length === 0) return "";
-  const lines = storage.troubles.map(
-    ({ area, detail, hint, since }) =>
-      `STORAGE TROUBLE since ${when(since, nowMs)}, tried again by itself: ${area}: ${detail}; ${hint}`,
-  );
-  const { waiting } = storage;
-  const wait = waiting === 0 ? [] : [waitingText(waiting)];
-  return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
-}
-
 function safeModeText(
   { safe_mode: mode, handle }: StatusView,
   reader: Reader,
@@ -299,10 +280,10 @@ function peerRow(peer: PeerView, nowMs: number): Cell[] {
     peer.trust_tier ?? "no tier",
     `heartbeat ${when(peer.last_seen_at, nowMs)}`,
     `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}`,
-    ...peer.waits.map(({ because, detail, since }): Cell => {
-      const end = because === "ahead" ? ` → deaddrop peer reset ${peer.handle} delivers it` : "";
-      return { text: `waits since ${when(since, nowMs)}: ${detail}${end}`, style: "yellow" };
-    }),
+    ...peer.waits.map(({ detail, end, since }): Cell => ({
+      text: `${detail}, since ${when(since, nowMs)} → ${end}`,
+      style: "yellow",
+    })),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { refusalRemedy } from "../../agent/duties/line-notices.ts";
+import { refusalRemedy } from "../../api/troubles.ts";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";

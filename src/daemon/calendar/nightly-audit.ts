@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import type { Agent } from "../../agent/agent.ts";
+import { incidentOf } from "../../api/troubles.ts";
 import type { Queue } from "../../agent/session/queue.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import type { Violation } from "../../agent/answers/audit.ts";
@@ -41,7 +42,7 @@ export async function auditTonight(work: NightlyAudit): Promise<void> {
     return;
   }
   log.info({ violations: found.length }, "audited");
-  if (found.length > 0) await queue(() => agent.tell(incidentOf(found)));
+  if (found.length > 0) await queue(() => agent.tell(auditIncident(found)));
 }
 
 interface Ended {
@@ -91,7 +92,7 @@ function violationsIn(report: string): readonly Found[] | undefined {
   }
 }
 
-function incidentOf(found: readonly Found[]): OperatorIncident {
+function auditIncident(found: readonly Found[]): OperatorIncident {
   const places = found.map(({ rule, place, event_id: id }) => {
     const [author, seq] = place ?? [];
     const where = author === undefined ? "" : ` of ${author}${seq === null ? "" : `:${seq}`}`;
@@ -99,11 +100,6 @@ function incidentOf(found: readonly Found[]): OperatorIncident {
   });
   const digest = createHash("sha256").update(places.join("\n")).digest("hex").slice(0, 16);
   const more = places.length > NAMED ? ` and ${places.length - NAMED} more` : "";
-  const count = `${found.length} ${found.length === 1 ? "violation" : "violations"}`;
-  return {
-    key: `audit:${digest}`,
-    cause: "audit_violations",
-    subject: `the nightly audit found ${count}`,
-    detail: `${places.slice(0, NAMED).join(", ")}${more}; all of them: deaddrop audit`,
-  };
+  const violations = `${places.slice(0, NAMED).join(", ")}${more}`;
+  return incidentOf("audit_violations", { count: found.length, violations }, digest);
 }

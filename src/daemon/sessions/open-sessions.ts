@@ -1,3 +1,4 @@
+import { incidentOf } from "../../api/troubles.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { Queue } from "../../agent/session/queue.ts";
 import type { Logger } from "../../agent/session/world.ts";
@@ -79,14 +80,14 @@ function isSpentWake(value: unknown): value is SpentWake {
 
 /** Once in an hour: that mail waits because the agent was woken as often as it may be. Spec 8.3. */
 function tellOverBudget(agent: Agent, queue: Queue, log: Logger, nowMs: number): void {
-  const settings = agent.place.settings;
-  const told = queue(() =>
-    agent.tell({
-      key: `wake_budget:${Math.floor(nowMs / HOUR_MS)}`,
-      cause: "wake_budget",
-      subject: "mail waits: the agent was woken as often as it may be within an hour",
-      detail: `${settings["wake.per_hour"]} times in all, ${settings["wake.per_peer"]} for a peer, ${settings["wake.per_thread"]} for a thread; see wake.per_hour in deaddrop config list`,
-    }),
-  );
+  const { settings } = agent.place;
+  const [all, perPeer, perThread] = [
+    settings["wake.per_hour"],
+    settings["wake.per_peer"],
+    settings["wake.per_thread"],
+  ];
+  const hour = String(Math.floor(nowMs / HOUR_MS));
+  const incident = incidentOf("wake_budget", { perPeer, perThread, all }, hour);
+  const told = queue(() => agent.tell(incident));
   told.catch((error: unknown) => log.warn({ detail: String(error) }, "the operator is not told"));
 }

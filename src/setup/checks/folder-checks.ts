@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { carriersOf } from "../../carriers/folder.ts";
-import { failed, ok, warning, type Finding } from "./host-checks.ts";
+import { trouble, type TroubleView } from "../../api/troubles.ts";
+import { ok, type Finding } from "./host-checks.ts";
 import { isOurs } from "../wire/sharing.ts";
 import { knownMembership } from "../../agent/config/known-handles.ts";
 import { cardPath, statePath } from "../../storage/paths.ts";
@@ -14,7 +15,7 @@ export function checkFolder(disk: Disk, place: AgentConfig): readonly Finding[] 
     folderFindings(disk, path),
   );
   // In a folder that everybody can write, the modes of files protect nothing: that comes first.
-  if (folders.some(({ result }) => result === "failed")) return folders;
+  if (folders.some(({ severity }) => severity === "error")) return folders;
   const findings = [...folders, ...ownFileFindings(disk, place)];
   if (findings.length > 0) return findings;
   const stat = disk.stat(folder);
@@ -26,27 +27,17 @@ export function checkFolder(disk: Disk, place: AgentConfig): readonly Finding[] 
   return [ok("folder", `${folder} can be written by those who should${owner}`)];
 }
 
-function folderFindings(disk: Disk, path: string): readonly Finding[] {
+function folderFindings(disk: Disk, path: string): readonly TroubleView[] {
   const stat = disk.stat(path);
   if (stat === undefined) return [];
-  if (stat.kind !== "folder") {
-    return [
-      failed("folder", `${path} is no folder`, `look at it and move it away: ls -ld ${path}`),
-    ];
-  }
-  if ((stat.mode & 0o002) !== 0) {
-    return [failed("folder", `every user of this host can write in ${path}`, `chmod o-w ${path}`)];
-  }
-  const isGroups = (stat.mode & 0o020) !== 0;
-  if (isGroups && (stat.mode & 0o1000) === 0) {
-    const what = `members of group ${stat.gid} can replace each other's files in ${path}: it is not sticky`;
-    return [warning("folder", what, `its owner runs: chmod 3770 ${path}`)];
-  }
-  return [];
+  if (stat.kind !== "folder") return [trouble("folder_obstructed", { path })];
+  if ((stat.mode & 0o002) !== 0) return [trouble("writable_by_others", { path, change: "o-w" })];
+  const isSticky = (stat.mode & 0o020) === 0 || (stat.mode & 0o1000) !== 0;
+  return isSticky ? [] : [trouble("folder_not_sticky", { path, group: stat.gid })];
 }
 
 /** What this agent alone may write: its logs, its card, its published state. */
-function ownFileFindings(disk: Disk, place: AgentConfig): readonly Finding[] {
+function ownFileFindings(disk: Disk, place: AgentConfig): readonly TroubleView[] {
   const { wire, handle } = place;
   const { members } = knownMembership(disk, place);
   const logs = carriersOf(handle, members).map(({ path }) => join(wire.folder, path));
@@ -54,17 +45,8 @@ function ownFileFindings(disk: Disk, place: AgentConfig): readonly Finding[] {
   return [...logs, ...others].flatMap((path) => {
     const stat = disk.stat(path);
     if (stat === undefined) return [];
-    const check = logs.includes(path) ? "own logs" : "own files";
-    if (!isOurs(stat)) {
-      return [
-        failed(
-          check,
-          `${path} belongs to user ${stat.uid}, who can change or replace it`,
-          "find out how that came about; then have its owner, or the folder's, move it away",
-        ),
-      ];
-    }
+    if (!isOurs(stat)) return [trouble("own_file_foreign", { path, user: stat.uid })];
     if ((stat.mode & 0o022) === 0) return [];
-    return [failed(check, `other users can write ${path}`, `chmod go-w ${path}`)];
+    return [trouble("writable_by_others", { path, change: "go-w" })];
   });
 }

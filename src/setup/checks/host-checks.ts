@@ -1,35 +1,24 @@
 import { closeSync, lstatSync, openSync, readdirSync, statfsSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { trouble, type TroubleView } from "../../api/troubles.ts";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
 import { LOCK_HINT, lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
 import { signatureEngine } from "../../wire/signature.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
-/** One precondition: whether it holds, and what to do when it does not. */
-export interface Finding {
+/** Something that was checked and is well. */
+export interface Check {
   readonly check: string;
-  readonly result: "ok" | "warning" | "failed";
   readonly detail: string;
-  /** What to do; present unless the result is ok. */
-  readonly fix?: string;
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, result: "ok", detail });
+/** What a check has found. */
+export type Finding = Check | TroubleView;
 
-export const warning = (check: string, detail: string, fix: string): Finding => ({
-  check,
-  result: "warning",
-  detail,
-  fix,
-});
-
-export const failed = (check: string, detail: string, fix: string): Finding => ({
-  check,
-  result: "failed",
-  detail,
-  fix,
-});
+export function ok(check: string, detail: string): Check {
+  return { check, detail };
+}
 
 const NODE_AT_LEAST = [20, 19] as const;
 
@@ -38,11 +27,7 @@ export function checkNode(version: string): Finding {
   const [needMajor, needMinor] = NODE_AT_LEAST;
   return major > needMajor || (major === needMajor && minor >= needMinor)
     ? ok("node", version)
-    : failed(
-        "node",
-        `${version}; ${NODE_AT_LEAST.join(".")} or newer is needed`,
-        "install a current Node.js: https://nodejs.org",
-      );
+    : trouble("node_too_old", { version, needed: NODE_AT_LEAST.join(".") });
 }
 
 /** Without kernel locks neither sending nor a daemon is possible: one is taken, on a file of its own. */
@@ -52,17 +37,16 @@ export function checkLocks(folder = tmpdir()): Finding {
   try {
     fd = openSync(path, "wx", PRIVATE_FILE);
   } catch (error) {
-    return failed(
-      "kernel locks",
-      `no file can be made in ${folder}: ${(error as Error).message}`,
-      `make ${folder} writable for you, or set TMPDIR to a folder that is`,
-    );
+    const problem = `no file can be made in ${folder}: ${(error as Error).message}`;
+    const hint = `make ${folder} writable for you, or set TMPDIR to a folder that is`;
+    return trouble("no_locks", { problem, hint });
   }
   try {
     lockDescriptor(fd, 0);
     return ok("kernel locks", `they can be taken, by ${wayOfLocking()}`);
   } catch (error) {
-    return failed("kernel locks", `${(error as Error).message}; ${wayOfLocking()}`, LOCK_HINT);
+    const problem = `${(error as Error).message}; ${wayOfLocking()}`;
+    return trouble("no_locks", { problem, hint: LOCK_HINT });
   } finally {
     closeSync(fd);
     unlinkSync(path);
@@ -73,11 +57,7 @@ export function checkLocks(folder = tmpdir()): Finding {
 export function checkSignatures(engine: string = signatureEngine().name): Finding {
   return engine === "libsodium"
     ? ok("signatures", "they are checked by libsodium")
-    : warning(
-        "signatures",
-        `they are checked by ${engine}, which takes twice as long as libsodium`,
-        "install deaddrop again with its optional package sodium-native; nothing else depends on it",
-      );
+    : trouble("slow_signatures", { engine });
 }
 
 /** Below the first nothing can be promised; below the second it is time to do something. */
@@ -91,11 +71,10 @@ export function checkSpace(folder: string, what: string): Finding {
 
 /** @internal */
 export function judgeSpace(what: string, folder: string, freeMib: number): Finding {
-  const check = `disk space, ${what}`;
-  const detail = `${freeMib} MiB free in ${folder}`;
-  const fix = "free some space: a full disk stops sending and receiving";
-  if (freeMib < NEED_FREE_MIB) return failed(check, detail, fix);
-  return freeMib < WANT_FREE_MIB ? warning(check, detail, fix) : ok(check, detail);
+  const facts = { mib: freeMib, folder };
+  if (freeMib < NEED_FREE_MIB) return trouble("disk_full", facts);
+  if (freeMib < WANT_FREE_MIB) return trouble("disk_low", facts);
+  return ok(`disk space, ${what}`, `${freeMib} MiB free in ${folder}`);
 }
 
 /** Changes made on another machine cause no events here, and its locks are a matter of luck. */
@@ -105,20 +84,10 @@ export function checkFilesystem(folder: string): Finding {
 
 /** @internal */
 export function judgeFilesystem(folder: string, { name, events }: FilesystemKind): Finding {
-  if (name === "tmpfs") {
-    return warning(
-      "filesystem",
-      `${folder} is on tmpfs, in memory: all of it is lost when this machine starts again`,
-      "keep the wire on a disk, for example below your home folder",
-    );
-  }
+  if (name === "tmpfs") return trouble("wire_in_memory", { folder });
   return events
     ? ok("filesystem", `${folder} is on ${name}`)
-    : warning(
-        "filesystem",
-        `${folder} is on ${name}: changes made on other machines cause no events here, so the daemon looks every 5 seconds`,
-        "expect messages a few seconds later; only one machine may write each log",
-      );
+    : trouble("no_file_events", { folder, filesystem: name });
 }
 
 const CLOCK_NOT_BEFORE_MS = Date.UTC(2026, 0, 1);
@@ -130,17 +99,13 @@ export function checkClock(
   skewSeconds: number,
 ): Finding {
   const now = new Date(nowMs).toISOString();
-  const fix = "set the clock (timedatectl set-ntp true): peers refuse lines from the future";
-  if (nowMs < CLOCK_NOT_BEFORE_MS) return failed("clock", `it says ${now}`, fix);
-  const newest = wireDir === undefined ? 0 : newestChangeMs(wireDir);
-  if (newest > nowMs + skewSeconds * 1000) {
-    return failed(
-      "clock",
-      `it says ${now}, but the wire was changed at ${new Date(newest).toISOString()}`,
-      fix,
-    );
-  }
-  return ok("clock", now);
+  const newestMs = wireDir === undefined ? 0 : newestChangeMs(wireDir);
+  if (nowMs >= CLOCK_NOT_BEFORE_MS && newestMs <= nowMs + skewSeconds * 1000)
+    return ok("clock", now);
+  const [what, atMs] =
+    nowMs < CLOCK_NOT_BEFORE_MS ? ["this program", CLOCK_NOT_BEFORE_MS] : ["the wire", newestMs];
+  const evidence = `${what} was changed at ${new Date(atMs).toISOString()}`;
+  return trouble("own_clock", { now, evidence });
 }
 
 function newestChangeMs(folder: string): number {

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { sep } from "node:path";
 import type { GitSettings } from "../../carriers/transport-settings.ts";
-import { ok, warning, type Finding } from "./host-checks.ts";
+import { trouble, type TroubleView } from "../../api/troubles.ts";
+import { ok, type Finding } from "./host-checks.ts";
 
-const CHECK = "transport";
 const PROGRAM_LIMIT_MS = 5_000;
 
 /**
@@ -17,49 +17,27 @@ export function checkTransport(
 ): readonly Finding[] {
   const version = said("git", ["--version"], env);
   if (version === undefined) {
-    return [warning(CHECK, "git does not run here", "install git 2.32 or newer")];
+    return [trouble("git_missing", {})];
   }
-  const found = ok(CHECK, `${version}, ${url} (${branch})`);
+  const found = ok("transport", `${version}, ${url} (${branch})`);
   if (scheme === "ssh") return [found, ...checkSsh(url, env)];
   return scheme === "https" ? [found, ...checkHttps(url, env)] : [found];
 }
 
-function checkSsh(url: string, env: NodeJS.ProcessEnv): readonly Finding[] {
+function checkSsh(url: string, env: NodeJS.ProcessEnv): readonly TroubleView[] {
   const host = hostOf(url);
   const isKnown = host === undefined || said("ssh-keygen", ["-F", host], env) !== undefined;
   const socket = env["SSH_AUTH_SOCK"];
+  const isHidden = socket?.startsWith(tmpdir() + sep) === true;
   return [
-    ...(isKnown
-      ? []
-      : [
-          warning(
-            CHECK,
-            `ssh does not know ${host}, and a service cannot be asked`,
-            `connect once by hand, and compare its key: ssh -T ${host}`,
-          ),
-        ]),
-    ...(socket?.startsWith(tmpdir() + sep) === true
-      ? [
-          warning(
-            CHECK,
-            `the SSH agent's socket is in ${tmpdir()}, which the service does not see`,
-            "use a key without a passphrase for this host, or an agent of the service manager: systemctl --user enable --now ssh-agent.socket, then systemctl --user import-environment SSH_AUTH_SOCK",
-          ),
-        ]
-      : []),
+    ...(isKnown ? [] : [trouble("ssh_host_unknown", { host })]),
+    ...(isHidden ? [trouble("ssh_agent_hidden", { folder: tmpdir() })] : []),
   ];
 }
 
-function checkHttps(url: string, env: NodeJS.ProcessEnv): readonly Finding[] {
+function checkHttps(url: string, env: NodeJS.ProcessEnv): readonly TroubleView[] {
   const helper = said("git", ["config", "--get-urlmatch", "credential.helper", url], env);
-  if (helper !== undefined) return [];
-  return [
-    warning(
-      CHECK,
-      "git has no credential helper, and a service cannot be asked for a password",
-      "configure one: git help credentials; or use an SSH URL",
-    ),
-  ];
+  return helper === undefined ? [trouble("no_credential_helper", {})] : [];
 }
 
 /** A host in an URL or in `user@host:path`; with a port as ssh writes it. */

@@ -55,11 +55,11 @@ describe("incidents", () => {
     expect(views("forge")).toEqual([
       {
         ...{ place: placeJson(incident), event_id: incident.id, correlation_id: incident.thread },
-        ...{ from: "forge", severity: "medium", subject: "red", status: "open", automatic: false },
+        ...{ from: "forge", severity: "medium", subject: "red", status: "open" },
         raised_at: expect.any(String),
         addressees: [
           {
-            ...{ handle: "scribe", acked: false, acked_at: null, due_at: null },
+            ...{ handle: "scribe", acked: false, acked_at: null, escalates_at: null },
             ...{ stage: "undelivered", escalated: false },
           },
         ],
@@ -114,7 +114,7 @@ describe("safe mode", () => {
     wire.agent("scribe").core.markRead("all");
     wire.beat();
     await wire.settle();
-    const due = views("forge")[0]?.addressees[0]?.due_at;
+    const due = views("forge")[0]?.addressees[0]?.escalates_at;
     expect(safeModeView(wire.agent("forge").core)).toBeNull();
     await waitLong();
     expect(Date.parse(due ?? "")).toBeLessThanOrEqual(wire.nowMs);

@@ -182,7 +182,7 @@ test("a peer that is silent is told once while something is owed, with what it h
   await wire.pass(8 * MINUTE, "ann", "scribe");
   expect(wire.told("scribe")).toEqual([
     expect.stringMatching(
-      /^peer_silent: forge is silent, its last heartbeat came at .*, and you owe it 1 answer\.$/u,
+      /^peer_silent: forge is silent: .*; its last heartbeat came at .*, and you owe it 1 answer\.$/u,
     ),
   ]);
   wire.agent("scribe").answer(ask, true);
@@ -219,7 +219,7 @@ test("an escalation and safe mode are told, as they begin and end", async () => 
   expect(wire.told("forge")[0]).toBe(
     'escalated: Your incident was escalated ("CI"): scribe has read it and did not ack it in time.',
   );
-  expect(wire.told("scribe")[0]).toContain("because scribe did not ack an incident of forge");
+  expect(wire.told("scribe")[0]).toContain("scribe did not ack an incident of forge");
 });
 
 test("claims that overlap are told to both, and the one that is left alone", async () => {
@@ -262,12 +262,12 @@ test("messages that a peer names as refused, and those that wait for its operato
   say(scribe, "trust_tier_announcement", { about: "forge", tier: "UNTRUSTED" });
   await wire.pass(1_000, "forge");
   expect(wire.told("forge")).toEqual([
-    'refused: scribe refused your ship "one" and 1 more of your messages (body_too_large): its body is too large there; ' +
+    'refused: scribe refused your ship "one" and 1 more (body_too_large): its body is too large there; ' +
       "put the text into a file, name it with --ref and send it again.",
-    'refused: scribe refused your ship "one" and 1 more of your messages: its operator finds the reasons in its ' +
+    'refused: scribe refused your ship "one" and 1 more: its operator finds the reasons in its ' +
       "quarantine file; send it again when they are gone.",
     expect.stringMatching(
-      /^mail_waits: Your ship "three" and 1 more of your messages will reach scribe when/u,
+      /^mail_waits: messages of yours wait at scribe until .*: ship "three" and 1 more; your operator runs/u,
     ),
   ]);
 });

@@ -146,7 +146,7 @@ test("a peer that is held is told while something is owed, and that it is back",
   wire.agent("forge").propose("Use tabs", ["scribe"]);
   for (const isHeld of [true, true, false, false]) tell(isHeld);
   expect(told(store)).toEqual([
-    "peer_held: Nothing more of scribe is taken in until your operator decides (deaddrop peer show scribe), and it owes you 1 answer.",
+    "peer_held: scribe is held, so nothing more of it is delivered; deaddrop peer show scribe says why, and it owes you 1 answer.",
     "peer_back: scribe is back, and it owes you 1 answer.",
   ]);
 });
@@ -170,7 +170,7 @@ test("a fork of the roster is told once for the change behind which it is, and n
   tell(["scribe", "ann"], true);
   expect(told(store)).toEqual([
     "members_changed: The members of this wire have changed: ann joined. `deaddrop members` lists them.",
-    expect.stringMatching(/^roster_forked: Two changes of the members follow the same one/u),
+    expect.stringMatching(/^roster_forked: two changes of members follow the same one/u),
   ]);
   expect(store.notices.after(0, 9).at(-1)?.about).toBe("epoch 3");
 });

@@ -39,7 +39,7 @@ test("who waits for a comparison is told once, and again when the tier has chang
   await wire.settle();
   expect(wire.agent("scribe").mail).toEqual([]);
   const waits = waitsView(wire.agent("scribe").core, "forge");
-  expect(waits).toMatchObject([{ because: "comparison", place: ["forge", 1, expect.any(String)] }]);
+  expect(waits).toMatchObject([{ code: "not_compared", place: ["forge", 1, expect.any(String)] }]);
   expect(announcements(wire, "scribe")).toEqual([{ about: "forge", tier: "UNTRUSTED" }]);
   expect(wire.agent("forge").core.store.tiers.given("scribe")).toBe("UNTRUSTED");
   // Our own announcement is in no need of an answer.

@@ -70,7 +70,7 @@ describe("a peer that has forked its chain", () => {
     const { wire, first, second } = await makeFork();
     const scribe = wire.agent("scribe");
     expect(waitsView(scribe.core, "forge")).toMatchObject([
-      { because: "fork", place: ["forge", 2, second.id] },
+      { code: "log_forked", place: ["forge", 2, second.id] },
     ]);
     const view = decisions(wire, "scribe").resetPeer("forge");
     expect(view).toMatchObject({
@@ -129,7 +129,7 @@ test("what is dated ahead waits, until the operator takes it", async () => {
   const scribe = wire.agent("scribe");
   expect(scribe.mail).toEqual([]);
   expect(waitsView(scribe.core, "forge")).toMatchObject([
-    { because: "ahead", place: ["forge", 1, ahead.id] },
+    { code: "clock_skew", place: ["forge", 1, ahead.id] },
   ]);
   expect(decisions(wire, "scribe").resetPeer("forge").holds).toMatchObject([
     { cause: "clock_skew", place: ["forge", 1, ahead.id] },

@@ -60,8 +60,8 @@ test("what it finds is one incident, with the same key as long as it is the same
   const [first] = (await audited(wire)).told;
   expect(first).toMatchObject({
     cause: "audit_violations",
-    subject: "the nightly audit found 1 violation",
-    detail: "malformed; all of them: deaddrop audit",
+    subject: "the nightly audit found violations: 1",
+    detail: "malformed; deaddrop audit",
   });
   expect((await audited(wire)).told).toEqual([first]);
   appendFileSync(path, "rubbish\n".repeat(4));

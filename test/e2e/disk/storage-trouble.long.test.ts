@@ -126,7 +126,7 @@ describe("a disk in trouble", () => {
     const doctor = await wire.run("forge", "doctor");
     expect([doctor.code, doctor.stdout]).toEqual([
       1,
-      expect.stringMatching(/failed +storage .*the filesystem is read-only[^]*→ mount it writable/),
+      expect.stringMatching(/error +storage .*the filesystem is read-only[^]*→ mount it writable/),
     ]);
     expect(remount("rw")).toBe(true);
     expect((await wire.run("forge", "send", "after")).code).toBe(0);

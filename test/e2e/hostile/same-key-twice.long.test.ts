@@ -85,7 +85,7 @@ for (const kind of ["daemons", "commands alone"] as const) {
     // The other copy, started again, finds lines that it did not write, and stays stopped.
     const again = await other.run("forge", "send", "me too");
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain("is on the wire, and nothing here has signed it");
+    expect(again.stderr).toContain("was not signed here: another copy of the key is in use");
     expect(again.stderr).toContain("deaddrop reclaim");
     expect(standing()).not.toContain("me too");
     expect(await here("still here")).toBe(0);

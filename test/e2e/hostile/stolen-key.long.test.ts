@@ -173,7 +173,7 @@ it("a stolen key whose owner still has the machine: another at once, and the own
   thiefOf(wire)("forged");
   await until("scribe's daemon notices", async () => {
     const { stderr } = await wire.run("scribe", "send", "too late");
-    return stderr.includes("is on the wire, and nothing here has signed it");
+    return stderr.includes("was not signed here: another copy of the key is in use");
   });
   await wire.json("forge", "trust", "revoke", oldKey, ...BY_FLAGS);
 
