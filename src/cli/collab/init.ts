@@ -5,33 +5,37 @@ import { initRound } from "../../collab/folder/init-round.ts";
 import { readRound } from "../../collab/folder/read-round.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
+import { define, repeatable, type FlagsOf } from "../command.ts";
+import { placesOf, type Cli } from "../context.ts";
 import { inputLines } from "../input/input-lines.ts";
 import { emit, writeExact } from "../output/output.ts";
 import { orRefuse, schemaOf } from "./round-command.ts";
 
-export interface InitFlags extends GlobalFlags {
-  folder?: string;
-  participant?: string[];
-  objective?: string;
-  completion?: string[];
-  schema?: string;
-  resume?: boolean;
-  continue?: string;
-  primaryDeliverableType?: string;
-  primaryDeliverableFile?: string;
-  primaryDeliverableCheck?: string[];
-  deliverablesMode?: string;
-  deliverablesDir?: string;
-  repoRoot?: string;
-}
+const OPTIONS = {
+  "--folder <folder>": "its folder, which must not exist",
+  "--participant <name>": repeatable("repeatable; the first one owns the proposal"),
+  "--objective <text>": "what the round is about",
+  "--completion <gate>": repeatable("what must hold at its end (repeatable)"),
+  "--schema <1|2>": "outright",
+  "--resume": "a folder that is there already is fine, and stays as it is",
+  "--continue <folder>": "take inputs and documents of a round that has ended",
+  "--primary-deliverable-type <type>": "adr, design-spec, …, custom",
+  "--primary-deliverable-file <file>": "its name, ending in .md",
+  "--primary-deliverable-check <check>": repeatable("what it must answer (repeatable)"),
+  "--deliverables-mode <internal|external>": "in the round's folder, or in the repository",
+  "--deliverables-dir <folder>": "their folder, below it",
+  "--repo-root <way>": "from the folder to the repository, for external ones",
+} as const;
+type Flags = FlagsOf<typeof OPTIONS>;
 
 /** `deaddrop collab init`: makes a round. Spec 6.3. */
-export function init(cli: Cli, flags: InitFlags): Promise<void> {
-  return orRefuse(cli, flags, () => make(cli, flags));
-}
+export const init = define({
+  about: "make a round: schema 2 with a primary deliverable, else schema 1",
+  options: OPTIONS,
+  run: (cli, flags) => orRefuse(cli, flags, () => make(cli, flags)),
+});
 
-async function make(cli: Cli, flags: InitFlags): Promise<void> {
+async function make(cli: Cli, flags: Flags): Promise<void> {
   const disk = nodeDisk();
   const { folder } = flags;
   if (flags.resume === true && folder !== undefined) {
@@ -55,7 +59,7 @@ async function make(cli: Cli, flags: InitFlags): Promise<void> {
   emit(cli, flags, data, () => `initialized ${sanitise(plan.folder)}, schema ${schema}`);
 }
 
-function wishOf(flags: InitFlags): InitWish {
+function wishOf(flags: Flags): InitWish {
   return {
     folder: flags.folder,
     participants: flags.participant ?? [],

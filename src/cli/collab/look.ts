@@ -8,36 +8,41 @@ import { publicState, type CollabState } from "../../collab/machine/machine.ts";
 import { RoundRefused } from "../../collab/refused.ts";
 import { nextAction } from "../../collab/rules/next-action.ts";
 import { brokenLog, type Round } from "../../collab/rules/round.ts";
-import { errors, findingsOf, warnings, type Finding } from "../../collab/rules/validate.ts";
+import { errors, findingsOf, warnings, type RoundFinding } from "../../collab/rules/validate.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { shellWord } from "../../wire/quote.ts";
-import type { Cli } from "../context.ts";
+import { define } from "../command.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
 import {
   emitRows,
   needed,
   onRound,
+  PARTICIPANT_OPTIONS,
   refuse,
+  ROUND_OPTIONS,
   tellCompleted,
-  type RoundFlags,
   type RoundPlace,
 } from "./round-command.ts";
 
 const UNKNOWN_PHASE = 1;
 
 /** `deaddrop collab next`: what a participant does now. Spec 6.3. */
-export function next(cli: Cli, flags: RoundFlags): Promise<void> {
-  return onRound(cli, flags, (place) => {
-    const participant = needed("--participant", flags.participant);
-    completeFirst(cli, place);
-    showNext(cli, flags, place, participant);
-  });
-}
+export const next = define({
+  about: "say what a participant does now",
+  options: PARTICIPANT_OPTIONS,
+  run: (cli, flags) =>
+    onRound(cli, flags, (place) => {
+      const participant = needed("--participant", flags.participant);
+      completeFirst(cli, place);
+      showNext(cli, flags, place, participant);
+    }),
+});
 
 /** What `next` prints; `wait` ends with it. */
 export function showNext(
   cli: Cli,
-  flags: RoundFlags,
+  flags: GlobalFlags,
   { disk, places, folder, schema }: RoundPlace,
   participant: string,
 ): void {
@@ -83,29 +88,32 @@ function completeFirst(cli: Cli, { disk, folder, schema }: RoundPlace): void {
 }
 
 /** `deaddrop collab status`: where a round is. Spec 6.3. */
-export function status(cli: Cli, flags: RoundFlags): Promise<void> {
-  return onRound(cli, flags, (place) => {
-    completeFirst(cli, place);
-    const { round } = readRound(place.disk, place.folder, place.schema);
-    const { schema, objective, participants } = round.protocol;
-    const found = findingsOf(round);
-    const state = publicState(round.replayed.state);
-    const last = round.events.events.at(-1);
-    const wrong = found.filter(({ level }) => level === "error").length;
-    const data = {
-      ...{ folder: place.folder, schema, objective, participants, ...state },
-      ...{ last_event: last ?? null, errors: wrong, warnings: found.length - wrong },
-    };
-    emitRows(cli, flags, data, [
-      `objective: ${objective}`,
-      `schema: ${schema}`,
-      `participants: ${participants.join(", ")}`,
-      ...stateRows(state),
-      `last event: ${last === undefined ? "none" : `seq ${last.seq} ${last.event} from ${last.from} at ${last.at}`}`,
-      `findings: ${found.length === 0 ? "none" : countText(data)}`,
-    ]);
-  });
-}
+export const status = define({
+  about: "where a round is",
+  options: ROUND_OPTIONS,
+  run: (cli, flags) =>
+    onRound(cli, flags, (place) => {
+      completeFirst(cli, place);
+      const { round } = readRound(place.disk, place.folder, place.schema);
+      const { schema, objective, participants } = round.protocol;
+      const found = findingsOf(round);
+      const state = publicState(round.replayed.state);
+      const last = round.events.events.at(-1);
+      const wrong = found.filter(({ level }) => level === "error").length;
+      const data = {
+        ...{ folder: place.folder, schema, objective, participants, ...state },
+        ...{ last_event: last ?? null, errors: wrong, warnings: found.length - wrong },
+      };
+      emitRows(cli, flags, data, [
+        `objective: ${objective}`,
+        `schema: ${schema}`,
+        `participants: ${participants.join(", ")}`,
+        ...stateRows(state),
+        `last event: ${last === undefined ? "none" : `seq ${last.seq} ${last.event} from ${last.from} at ${last.at}`}`,
+        `findings: ${found.length === 0 ? "none" : countText(data)}`,
+      ]);
+    }),
+});
 
 function countText({ errors: wrong, warnings: odd }: { errors: number; warnings: number }) {
   const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
@@ -114,20 +122,23 @@ function countText({ errors: wrong, warnings: odd }: { errors: number; warnings:
 }
 
 /** `deaddrop collab validate`: everything that is wrong with a round. Spec 6.3. */
-export function validate(cli: Cli, flags: RoundFlags): Promise<void> {
-  return onRound(cli, flags, (place) => {
-    const findings = validated(place);
-    const isWrong = findings.some(({ level }) => level === "error");
-    cli.exitCode = isWrong ? 2 : findings.length > 0 ? 1 : 0;
-    const verdict = ["passed", "passed with warnings", "failed"][cli.exitCode];
-    emitRows(cli, flags, { verdict, findings }, [
-      `ACP validation ${verdict}`,
-      ...findings.map(({ level, text }) => `${level.toUpperCase()}: ${text}`),
-    ]);
-  });
-}
+export const validate = define({
+  about: "everything that is wrong with a round: exit code 0, 1 warnings, 2 errors",
+  options: ROUND_OPTIONS,
+  run: (cli, flags) =>
+    onRound(cli, flags, (place) => {
+      const findings = validated(place);
+      const isWrong = findings.some(({ level }) => level === "error");
+      cli.exitCode = isWrong ? 2 : findings.length > 0 ? 1 : 0;
+      const verdict = ["passed", "passed with warnings", "failed"][cli.exitCode];
+      emitRows(cli, flags, { verdict, findings }, [
+        `ACP validation ${verdict}`,
+        ...findings.map(({ level, text }) => `${level.toUpperCase()}: ${text}`),
+      ]);
+    }),
+});
 
-function validated({ disk, places, folder, schema }: RoundPlace): Finding[] {
+function validated({ disk, places, folder, schema }: RoundPlace): RoundFinding[] {
   try {
     const { round } = readRound(disk, folder, schema);
     const found = findingsOf(round);
@@ -140,16 +151,19 @@ function validated({ disk, places, folder, schema }: RoundPlace): Finding[] {
 }
 
 /** `deaddrop collab prompt`: what a coordinator starts a participant with. Spec 6.3. */
-export function prompt(cli: Cli, flags: RoundFlags): Promise<void> {
-  return onRound(cli, flags, ({ disk, folder, schema }) => {
-    const participant = needed("--participant", flags.participant);
-    const { round } = readHead(disk, folder, schema);
-    checkParticipant(round.protocol, participant);
-    // No row is begun by what somebody has written into the objective or a name.
-    const rows = promptRows(folder, participant, round).map((row) => sanitise(row));
-    emitRows(cli, flags, { participant, prompt: rows.join("\n") }, rows);
-  });
-}
+export const prompt = define({
+  about: "print the text with which a coordinator starts a participant",
+  options: PARTICIPANT_OPTIONS,
+  run: (cli, flags) =>
+    onRound(cli, flags, ({ disk, folder, schema }) => {
+      const participant = needed("--participant", flags.participant);
+      const { round } = readHead(disk, folder, schema);
+      checkParticipant(round.protocol, participant);
+      // No row is begun by what somebody has written into the objective or a name.
+      const rows = promptRows(folder, participant, round).map((row) => sanitise(row));
+      emitRows(cli, flags, { participant, prompt: rows.join("\n") }, rows);
+    }),
+});
 
 /** The rows of the text with which a coordinator starts a participant of a round. Spec 6.3. */
 function promptRows(folder: string, participant: string, { protocol, rules }: Round): string[] {

@@ -6,39 +6,41 @@ import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
 import { findingsOf } from "../../collab/rules/validate.ts";
 import { propose } from "../../verbs/propose.ts";
-import type { Cli } from "../context.ts";
+import { define, repeatable } from "../command.ts";
 import { deliver } from "../sending/deliver.ts";
-import { onRound, type RoundFlags, type RoundPlace } from "./round-command.ts";
-
-export interface PublishFlags extends RoundFlags {
-  required?: string[];
-}
+import { onRound, ROUND_OPTIONS, type RoundPlace } from "./round-command.ts";
 
 /** Room for the rest of the message below the limit of a line. Spec 1.1. */
 const MAX_TEXT_CHARS = 16_384;
 const MAX_SUBJECT_CHARS = 200;
 
 /** `deaddrop collab publish`: the conclusion as a proposed decision, with its hash. Spec 6.3. */
-export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
-  return onRound(cli, flags, async (place) => {
-    const { objective, participants, outcome, sha256, text } = concluded(place);
-    await deliver(cli, flags, (by) => {
-      const others = participants.filter((name) => name !== by.client.handle);
-      const about = {
-        subject: cut(`conclusion: ${objective}`, MAX_SUBJECT_CHARS),
-        reasons: {
-          decision: `${outcome}: ${objective}`,
-          round: basename(place.folder),
-          [CONCLUSION]: cut(text, MAX_TEXT_CHARS),
-          sha256,
-        },
-        required: flags.required ?? others,
-        refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)],
-      };
-      return propose.prepare(by, about);
-    });
-  });
-}
+export const publish = define({
+  about: "propose the conclusion of a completed round as a decision, with its hash",
+  options: {
+    ...ROUND_OPTIONS,
+    "--required <handle>": repeatable("whose ack it takes (repeatable)"),
+  },
+  run: (cli, flags) =>
+    onRound(cli, flags, async (place) => {
+      const { objective, participants, outcome, sha256, text } = concluded(place);
+      await deliver(cli, flags, (by) => {
+        const others = participants.filter((name) => name !== by.client.handle);
+        const about = {
+          subject: cut(`conclusion: ${objective}`, MAX_SUBJECT_CHARS),
+          reasons: {
+            decision: `${outcome}: ${objective}`,
+            round: basename(place.folder),
+            [CONCLUSION]: cut(text, MAX_TEXT_CHARS),
+            sha256,
+          },
+          required: flags.required ?? others,
+          refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)],
+        };
+        return propose.prepare(by, about);
+      });
+    }),
+});
 
 /** No half of a character is left: a line with one is refused. */
 function cut(text: string, chars: number): string {

@@ -5,17 +5,22 @@ import { sanitise, safeJson } from "../../framing/sanitise.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Places } from "../../storage/paths.ts";
+import type { FlagsOf } from "../command.ts";
 import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, writeExact } from "../output/output.ts";
 
 /** What the commands of a round refuse with, as the protocol's own scripts do. Spec 6.3. */
 const REFUSED = 2;
 
-export interface RoundFlags extends GlobalFlags {
-  folder?: string;
-  participant?: string;
-  schema?: string;
-}
+export const ROUND_OPTIONS = {
+  "--folder <folder>": "the folder of the round",
+  "--schema <1|2>": "judge by that schema, whatever the folder says",
+} as const;
+export const PARTICIPANT_OPTIONS = {
+  ...ROUND_OPTIONS,
+  "--participant <name>": "who you are in this round",
+} as const;
+type RoundFlags = FlagsOf<typeof ROUND_OPTIONS>;
 
 /** A round as a command reaches it. */
 export interface RoundPlace {

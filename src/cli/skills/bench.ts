@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { splitWords } from "../../plans/work/step-commands.ts";
-import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import {
   benchTool,
   readTasks,
@@ -10,18 +9,12 @@ import {
 } from "../../skills/bench/run-bench.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { LIBRARY_FOLDER, readSkillFolder } from "../../skills/library/read-library.ts";
-import type { Cli } from "../context.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { repeatable, count, define } from "../command.ts";
 import { emit, table } from "../output/output.ts";
 import { rows, wrongUsage, untilStopped } from "../plans/plan-place.ts";
 import { shippedFolders } from "../program-path.ts";
-import { projectAt, type SkillFlags } from "./skills-place.ts";
-
-export interface BenchFlags extends SkillFlags {
-  exec?: string[];
-  runs?: number;
-  timeout?: number;
-  tasks?: string;
-}
+import { projectAt } from "./skills-place.ts";
 
 const USUAL_RUNS = 3;
 const USUAL_SECONDS = 600;
@@ -32,43 +25,52 @@ const OF_SHAPE =
   "Scores are of shape alone: which steps, owners, files and results there are. Whether the words are good, a person says.";
 
 /** `deaddrop bench skills`: plans and reports of tools, compared with what is expected. Spec 7.6. */
-export async function benchSkills(cli: Cli, flags: BenchFlags): Promise<void> {
-  const project = projectAt(cli.cwd);
-  const own = join(project, BENCHMARKS);
-  const shipped = join(shippedFolders().agent, "benchmarks");
-  const folder =
-    flags.tasks === undefined ? (existsSync(own) ? own : shipped) : resolve(cli.cwd, flags.tasks);
-  const tasks = readTasks(nodeDisk(), folder);
-  const timeoutMs = (flags.timeout ?? USUAL_SECONDS) * 1_000;
-  const place = { cwd: cli.cwd, env: cli.env, timeoutMs };
-  const tools: BenchTool[] = (flags.exec ?? []).map((given) => {
-    const { name, command } = toolOf(given);
-    return { name, adapter: { ...place, command }, isScripted: false };
-  });
-  if (tools.length === 0) {
-    // Ours, whatever the project has under that name: a project's own program is run only when it is named.
-    const command = [process.execPath, join(shipped, "scripted-adapter.js"), folder];
-    tools.push({ name: "scripted", adapter: { ...place, command }, isScripted: true });
-  }
-  const scores = await untilStopped(async (signal) => {
-    const { nowMs } = cli.clock;
-    const runs = flags.runs ?? (flags.exec === undefined ? 1 : USUAL_RUNS);
-    const skillText = (name: string) => textOf(project, name);
-    const done: ToolScore[] = [];
-    for (const tool of tools) {
-      done.push(await benchTool(tool, tasks, { runs, skillText, nowMs, signal }));
+export const benchSkills = define({
+  about: "give the tasks of agent/benchmarks to tools, and score the shape of their answers",
+  options: {
+    "--exec <program>": repeatable("a tool, as name=program; none: recorded answers (repeatable)"),
+    "--runs <number>": { about: "of each task (default 3)", parse: count },
+    "--timeout <seconds>": { about: "of each run (default 600)", parse: count },
+    "--tasks <folder>": "other tasks",
+  },
+  async run(cli, flags) {
+    const project = projectAt(cli.cwd);
+    const own = join(project, BENCHMARKS);
+    const shipped = join(shippedFolders().agent, "benchmarks");
+    const folder =
+      flags.tasks === undefined ? (existsSync(own) ? own : shipped) : resolve(cli.cwd, flags.tasks);
+    const tasks = readTasks(nodeDisk(), folder);
+    const timeoutMs = (flags.timeout ?? USUAL_SECONDS) * 1_000;
+    const place = { cwd: cli.cwd, env: cli.env, timeoutMs };
+    const tools: BenchTool[] = (flags.exec ?? []).map((given) => {
+      const { name, command } = toolOf(given);
+      return { name, adapter: { ...place, command }, isScripted: false };
+    });
+    if (tools.length === 0) {
+      // Ours, whatever the project has under that name: a project's own program is run only when it is named.
+      const command = [process.execPath, join(shipped, "scripted-adapter.js"), folder];
+      tools.push({ name: "scripted", adapter: { ...place, command }, isScripted: true });
     }
-    return done;
-  });
-  const note = flags.exec === undefined ? SCRIPTED : OF_SHAPE;
-  emit(cli, flags, { tasks: folder, note, tools: scores }, (paint) =>
-    [
-      rows([`tasks: ${folder}`]),
-      table(scores.flatMap(cellsOf), paint, cli.stdout.columns),
-      rows([...scores.flatMap(missingRows), note]),
-    ].join("\n"),
-  );
-}
+    const scores = await untilStopped(async (signal) => {
+      const { nowMs } = cli.clock;
+      const runs = flags.runs ?? (flags.exec === undefined ? 1 : USUAL_RUNS);
+      const skillText = (name: string) => textOf(project, name);
+      const done: ToolScore[] = [];
+      for (const tool of tools) {
+        done.push(await benchTool(tool, tasks, { runs, skillText, nowMs, signal }));
+      }
+      return done;
+    });
+    const note = flags.exec === undefined ? SCRIPTED : OF_SHAPE;
+    emit(cli, flags, { tasks: folder, note, tools: scores }, (paint) =>
+      [
+        rows([`tasks: ${folder}`]),
+        table(scores.flatMap(cellsOf), paint, cli.stdout.columns),
+        rows([...scores.flatMap(missingRows), note]),
+      ].join("\n"),
+    );
+  },
+});
 
 /** `name=program arguments`; without a name, that of the program. */
 function toolOf(given: string): { name: string; command: readonly string[] } {

@@ -4,52 +4,54 @@ import { DeaddropError } from "../../api/errors.ts";
 import { hooksFolder, openRepository } from "../../setup/guard/repository.ts";
 import { libraryOf } from "../../skills/library/sync.ts";
 import { installSkillsHook, removeSkillsHook } from "../../skills/setup/install-hook.ts";
-import type { Cli } from "../context.ts";
+import { define } from "../command.ts";
 import { emit } from "../output/output.ts";
 import { rows } from "../plans/plan-place.ts";
 import { programPath } from "../program-path.ts";
-import { projectAt, type SkillFlags } from "./skills-place.ts";
-
-export interface HooksFlags extends SkillFlags {
-  remove?: boolean;
-  shared?: boolean;
-}
+import { projectAt } from "./skills-place.ts";
 
 /** `deaddrop skills hooks install`: git checks skills and mirrors before each commit. Spec 7.1. */
-export function hooks(cli: Cli, flags: HooksFlags): void {
-  const project = projectAt(cli.cwd);
-  const repository = openRepository(project, cli.env);
-  const { path: folder, isShared } = hooksFolder(repository);
-  if (flags.remove === true) {
-    const { path, isChanged, before } = removeSkillsHook(folder);
-    const back = before === undefined ? [] : [`${path} is the hook that was there before`];
-    const words = isChanged
-      ? [`removed from ${path}`, ...back]
-      : [`there is no hook of ours in ${folder}`];
-    emit(cli, flags, { hook: path, changed: isChanged, runs_first: null }, () => rows(words));
-    return;
-  }
-  libraryOf(project);
-  if (isShared && flags.shared !== true) {
-    throw new DeaddropError(
-      "refused",
-      `the hooks of this repository are in ${folder}, outside of it`,
-      {
-        hint: "core.hooksPath names it, and every repository that uses it would be checked too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
-      },
+export const hooks = define({
+  about: "a hook that checks before each commit; your own hooks run first",
+  options: {
+    "--remove": "take it out, and put back what was there",
+    "--shared": "also where core.hooksPath is outside of this repository",
+  },
+  run(cli, flags) {
+    const project = projectAt(cli.cwd);
+    const repository = openRepository(project, cli.env);
+    const { path: folder, isShared } = hooksFolder(repository);
+    if (flags.remove === true) {
+      const { path, isChanged, before } = removeSkillsHook(folder);
+      const back = before === undefined ? [] : [`${path} is the hook that was there before`];
+      const words = isChanged
+        ? [`removed from ${path}`, ...back]
+        : [`there is no hook of ours in ${folder}`];
+      emit(cli, flags, { hook: path, changed: isChanged, runs_first: null }, () => rows(words));
+      return;
+    }
+    libraryOf(project);
+    if (isShared && flags.shared !== true) {
+      throw new DeaddropError(
+        "refused",
+        `the hooks of this repository are in ${folder}, outside of it`,
+        {
+          hint: "core.hooksPath names it, and every repository that uses it would be checked too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
+        },
+      );
+    }
+    const program = {
+      node: process.execPath,
+      bin: programPath(),
+      project: relative(repository.workTree.top, realpathSync(project)) || ".",
+    };
+    const { path, isChanged, before } = installSkillsHook(folder, program);
+    emit(cli, flags, { hook: path, changed: isChanged, runs_first: before ?? null }, () =>
+      rows([
+        isChanged ? `installed ${path}` : `${path} is there already`,
+        ...(before === undefined ? [] : [`runs first: ${before}`]),
+        "each commit is checked by deaddrop skills sync --check; --remove takes it out",
+      ]),
     );
-  }
-  const program = {
-    node: process.execPath,
-    bin: programPath(),
-    project: relative(repository.workTree.top, realpathSync(project)) || ".",
-  };
-  const { path, isChanged, before } = installSkillsHook(folder, program);
-  emit(cli, flags, { hook: path, changed: isChanged, runs_first: before ?? null }, () =>
-    rows([
-      isChanged ? `installed ${path}` : `${path} is there already`,
-      ...(before === undefined ? [] : [`runs first: ${before}`]),
-      "each commit is checked by deaddrop skills sync --check; --remove takes it out",
-    ]),
-  );
-}
+  },
+});

@@ -5,52 +5,53 @@ import { SKILL_FILE, type JudgedSkill, type Skill } from "../../skills/format/sk
 import { bytesOf } from "../../skills/library/read-library.ts";
 import { libraryOf, underLock } from "../../skills/library/sync.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import type { Cli } from "../context.ts";
+import { define } from "../command.ts";
 import { emit } from "../output/output.ts";
 import { requireYes, rows, wrongUsage } from "../plans/plan-place.ts";
 import { skillIn } from "./look.ts";
-import { errorRows, projectAt, type SkillFlags } from "./skills-place.ts";
-
-export interface ImportFlags extends SkillFlags {
-  yes?: boolean;
-}
+import { errorRows, projectAt } from "./skills-place.ts";
 
 /** `deaddrop skills import <folder>`: shows what a foreign skill grants, asks, and copies it. Spec 7.1. */
-export async function importSkill(cli: Cli, flags: ImportFlags, given: string): Promise<void> {
-  const judged = skillIn(cli, given);
-  const { folder, skill } = judged;
-  if (skill === undefined) {
-    throw new DeaddropError("config", rows(errorRows(judged)), { hint: "nothing was taken in" });
-  }
-  const library = libraryOf(projectAt(cli.cwd));
-  const target = join(library, skill.name);
-  const taken = wrongUsage(
-    `${target} is there already`,
-    "remove it first, or rename the other one",
-  );
-  if (existsSync(target)) throw taken;
-  cli.stderr.write(`${rows(grantRows(judged, skill))}\n`);
-  await requireYes(cli, flags, "Take it in?", {
-    denied: "not confirmed; nothing was changed",
-    unasked: "a skill of others is taken in when a person has said so; nothing was changed",
-    hint: "read its SKILL.md, then say yes on a terminal, or give --yes",
-  });
-  const path = resolve(cli.cwd, given);
-  const source = path.endsWith(`/${SKILL_FILE}`) ? dirname(path) : path;
-  underLock(library, () => {
-    if (existsSync(target)) throw taken;
-    const disk = nodeDisk();
-    // A folder without SKILL.md is no skill: it comes last, should this process die.
-    const names = [...folder.files].toSorted(([a], [b]) => last(a) - last(b));
-    for (const [name, { isExecutable }] of names) {
-      const to = join(target, name);
-      disk.makeFolder(dirname(to), 0o755);
-      disk.replace(to, bytesOf(source, join(source, name)), isExecutable ? 0o755 : 0o644);
+export const importSkill = define({
+  about: "take in a skill of others, once you have seen what it grants",
+  args: { "<folder>": "of the skill, on this machine" },
+  options: { "--yes": "ask nobody" },
+  async run(cli, flags, { folder: given }) {
+    const judged = skillIn(cli, given);
+    const { folder, skill } = judged;
+    if (skill === undefined) {
+      throw new DeaddropError("config", rows(errorRows(judged)), { hint: "nothing was taken in" });
     }
-  });
-  const data = { name: skill.name, path: target, allowed_tools: skill.allowedTools };
-  emit(cli, flags, data, () => rows([`took in ${target}`, "next: deaddrop skills sync"]));
-}
+    const library = libraryOf(projectAt(cli.cwd));
+    const target = join(library, skill.name);
+    const taken = wrongUsage(
+      `${target} is there already`,
+      "remove it first, or rename the other one",
+    );
+    if (existsSync(target)) throw taken;
+    cli.stderr.write(`${rows(grantRows(judged, skill))}\n`);
+    await requireYes(cli, flags, "Take it in?", {
+      denied: "not confirmed; nothing was changed",
+      unasked: "a skill of others is taken in when a person has said so; nothing was changed",
+      hint: "read its SKILL.md, then say yes on a terminal, or give --yes",
+    });
+    const path = resolve(cli.cwd, given);
+    const source = path.endsWith(`/${SKILL_FILE}`) ? dirname(path) : path;
+    underLock(library, () => {
+      if (existsSync(target)) throw taken;
+      const disk = nodeDisk();
+      // A folder without SKILL.md is no skill: it comes last, should this process die.
+      const names = [...folder.files].toSorted(([a], [b]) => last(a) - last(b));
+      for (const [name, { isExecutable }] of names) {
+        const to = join(target, name);
+        disk.makeFolder(dirname(to), 0o755);
+        disk.replace(to, bytesOf(source, join(source, name)), isExecutable ? 0o755 : 0o644);
+      }
+    });
+    const data = { name: skill.name, path: target, allowed_tools: skill.allowedTools };
+    emit(cli, flags, data, () => rows([`took in ${target}`, "next: deaddrop skills sync"]));
+  },
+});
 
 function last(name: string): number {
   return name === SKILL_FILE ? 1 : 0;

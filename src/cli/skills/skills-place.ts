@@ -8,10 +8,10 @@ import { LIBRARY_FOLDER, readSkillFolder } from "../../skills/library/read-libra
 import { libraryOf, type LibraryPlace } from "../../skills/library/sync.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { quote } from "../../wire/quote.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import type { Cli } from "../context.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
 
-export type SkillFlags = GlobalFlags;
+export const NAMED = { "<name>": "of a skill" } as const;
 
 /** The nearest folder upward that has a library, else the top of the work tree, else this folder. */
 export function projectAt(cwd: string): string {

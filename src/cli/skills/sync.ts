@@ -11,23 +11,14 @@ import {
   type SyncWish,
   type MirrorReport,
 } from "../../skills/library/sync.ts";
-import type { MirrorMode } from "../../skills/mirror/manifest.ts";
+import { MODES } from "../../skills/mirror/manifest.ts";
 import type { Drift } from "../../skills/mirror/mirror.ts";
 import { doubleReaders, mirrorOf, SKILL_TOOLS, type SkillTool } from "../../skills/mirror/tools.ts";
+import { define, type FlagsOf, type Options } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { rows, untilStopped, wrongUsage } from "../plans/plan-place.ts";
-import { errorRows, libraryPlace, projectAt, type SkillFlags } from "./skills-place.ts";
-
-export interface SyncFlags extends SkillFlags {
-  tool?: SkillTool[];
-  mode?: MirrorMode;
-  check?: boolean;
-  force?: boolean;
-  adopt?: boolean;
-  strict?: boolean;
-  watch?: boolean;
-}
+import { errorRows, libraryPlace, projectAt } from "./skills-place.ts";
 
 /** Something in a project that only one tool puts there. */
 const SIGNS: { readonly [T in SkillTool]?: readonly string[] } = {
@@ -39,18 +30,37 @@ const SIGNS: { readonly [T in SkillTool]?: readonly string[] } = {
   antigravity: [".antigravity"],
 };
 
+const OPTIONS = {
+  "--tool <tool>": {
+    about: "only the folder of this tool (repeatable)",
+    choices: SKILL_TOOLS,
+    repeatable: true,
+  },
+  "--mode <mode>": { about: "files, or links to the library", choices: MODES },
+  "--check": "change nothing; exit code 1 and what differs, for CI",
+  "--adopt": "bring home what was edited there",
+  "--force": "give up what was edited there",
+  "--strict": "leave out skills whose compatibility is not met here",
+  "--watch": "go on with each change of the library",
+} as const satisfies Options;
+type SyncFlags = FlagsOf<typeof OPTIONS>;
+
 /** `deaddrop skills sync`: the mirrors as the library is. Spec 7.1. */
-export async function sync(cli: Cli, flags: SyncFlags): Promise<void> {
-  if (flags.check === true && (flags.adopt === true || flags.watch === true)) {
-    throw wrongUsage("--check changes nothing", "leave out --adopt and --watch");
-  }
-  syncOnce(cli, flags);
-  if (flags.watch !== true) return;
-  const { watchLibrary } = await import("../../skills/library/watch-library.ts");
-  const library = libraryOf(projectAt(cli.cwd));
-  await untilStopped((signal) => watchLibrary(library, signal, () => syncOnce(cli, flags)));
-  cli.exitCode = 0;
-}
+export const sync = define({
+  about: "make the folders in which tools look equal to the library",
+  options: OPTIONS,
+  async run(cli, flags) {
+    if (flags.check === true && (flags.adopt === true || flags.watch === true)) {
+      throw wrongUsage("--check changes nothing", "leave out --adopt and --watch");
+    }
+    syncOnce(cli, flags);
+    if (flags.watch !== true) return;
+    const { watchLibrary } = await import("../../skills/library/watch-library.ts");
+    const library = libraryOf(projectAt(cli.cwd));
+    await untilStopped((signal) => watchLibrary(library, signal, () => syncOnce(cli, flags)));
+    cli.exitCode = 0;
+  },
+});
 
 function syncOnce(cli: Cli, flags: SyncFlags): void {
   const wish: SyncWish = {

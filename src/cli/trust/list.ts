@@ -1,16 +1,17 @@
 import { join } from "node:path";
-import { moment } from "../../framing/when.ts";
-import { FORKS } from "../../agent/duties/evidence.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import type { SetupHost } from "../../setup/host.ts";
-import { evidenceFor } from "../../storage/files/evidence.ts";
+import { FORKS } from "../../agent/duties/evidence.ts";
+import { moment } from "../../framing/when.ts";
 import { lookAt } from "../../setup/contact/first-contact.ts";
-import { signingKey } from "../../trust/cards/card.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import { advertisedKeys, keyReport, readWireTrust, type KeyReport } from "../../setup/report.ts";
+import { evidenceFor } from "../../storage/files/evidence.ts";
 import { trustDrift, type Drift } from "../../trust/cards/advertised.ts";
+import { signingKey } from "../../trust/cards/card.ts";
 import type { Peer } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { advertisedKeys, keyReport, readWireTrust, type KeyReport } from "../../setup/report.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
+import { define } from "../command.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
 
@@ -21,9 +22,11 @@ interface TrustRow {
   self: boolean;
   tier: Tier | null;
   blocked: boolean;
+  /** Why it is held; null: it is not. */
   held: { cause: string; detail: string; since: string } | null;
   allow_unchained: boolean;
   allow_unsigned: boolean;
+  /** Pinned keys. */
   keys: (KeyReport & { active: boolean; added_at: string })[];
   /** Of its card in the wire, when its agent has pins and this key is none: it waits for you. */
   pending: readonly KeyReport[];
@@ -35,11 +38,14 @@ interface TrustRow {
   drift: { cause: string; key_id: string; detail: string }[];
 }
 
-export function run(cli: Cli, flags: GlobalFlags): void {
-  const at = agentPlace(cli, flags);
-  const rows = trustRows(at);
-  emit(cli, flags, rows, (paint) => listText(rows, paint, cli.stdout.columns));
-}
+export const list = define({
+  about: "the pins, their tiers, and where the wire claims something else",
+  run(cli, flags) {
+    const at = agentPlace(cli, flags);
+    const rows = trustRows(at);
+    emit(cli, flags, rows, (paint) => listText(rows, paint, cli.stdout.columns));
+  },
+});
 
 function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
   const { store } = place;

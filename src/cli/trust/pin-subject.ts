@@ -9,12 +9,20 @@ import {
 } from "../../setup/contact/offered-key.ts";
 import { advertisedKeys } from "../../setup/report.ts";
 import type { Peer } from "../../trust/store.ts";
-import type { Tier } from "../../trust/tiers.ts";
+import { TIERS, type Tier } from "../../trust/tiers.ts";
 import { decodeKey } from "../../wire/signature.ts";
 import type { AgentPlace } from "../agent-place.ts";
-import { confirmOperator } from "../input/confirm.ts";
+import type { FlagsOf, Options } from "../command.ts";
 import type { Cli } from "../context.ts";
-import type { PinFlags } from "./pin.ts";
+import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
+
+export const PIN_OPTIONS = {
+  ...CONSENT_OPTIONS,
+  "--tier <tier>": { about: "how far it is believed", choices: TIERS },
+  "--fingerprint <hex>": "the 64 digits that the peer's operator has read out",
+  "--unsigned": "take its unsigned lines, where the wire's policy lets it write any (a v2.0 peer)",
+} as const satisfies Options;
+type PinFlags = FlagsOf<typeof PIN_OPTIONS>;
 
 /** The key that an operator pins. */
 export interface Subject extends Offer {

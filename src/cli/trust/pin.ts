@@ -13,39 +13,47 @@ import {
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { agentPlace } from "../agent-place.ts";
-import type { ConsentFlags } from "../input/confirm.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { define } from "../command.ts";
 import { emit } from "../output/output.ts";
 import { trustRow } from "./list.ts";
 import { changeTrust, requirePeer } from "./peer.ts";
-import { askForPin, isCompared, isProof, subjectOf, type Subject } from "./pin-subject.ts";
-
-export interface PinFlags extends GlobalFlags, ConsentFlags {
-  tier?: Tier;
-  fingerprint?: string;
-  unsigned?: boolean;
-}
+import {
+  PIN_OPTIONS,
+  askForPin,
+  isCompared,
+  isProof,
+  subjectOf,
+  type Subject,
+} from "./pin-subject.ts";
 
 /** `deaddrop trust pin`: whose key it is, and how far it is believed, by the operator's decision. */
-export async function run(
-  cli: Cli,
-  handle: string,
-  source: string | undefined,
-  flags: PinFlags,
-): Promise<void> {
-  const at = agentPlace(cli, flags);
-  // Another program of ours may write unsigned lines into our own log.
-  if (flags.unsigned !== true || handle !== at.place.handle) requirePeer(at, handle);
-  const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
-  const compared = key !== undefined && isCompared(key, at, flags);
-  const unsigned = flags.unsigned === true;
-  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
-  const change = (current: TrustStore) => pinned(current, handle, key, how);
-  await changeTrust(at, change, () => askForPin(cli, at, handle, key, flags));
-  const row = trustRow(cli, flags, handle);
-  const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
-  emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);
-}
+export const pinPeer = define({
+  about: "pin a peer's key, or raise its tier, after comparing the fingerprint",
+  args: {
+    "<peer>": "whose key it is",
+    "[key-or-card]":
+      "base64, a .pub.json, a card or its https URL (default: the pinned key, else the wire's claim)",
+  },
+  options: PIN_OPTIONS,
+  examples: [
+    "deaddrop trust pin scribe --tier VERIFIED",
+    "deaddrop trust pin scribe https://scribe.example/card.json",
+  ],
+  async run(cli, flags, { peer: handle, keyOrCard: source }) {
+    const at = agentPlace(cli, flags);
+    // Another program of ours may write unsigned lines into our own log.
+    if (flags.unsigned !== true || handle !== at.place.handle) requirePeer(at, handle);
+    const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
+    const compared = key !== undefined && isCompared(key, at, flags);
+    const unsigned = flags.unsigned === true;
+    const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
+    const change = (current: TrustStore) => pinned(current, handle, key, how);
+    await changeTrust(at, change, () => askForPin(cli, at, handle, key, flags));
+    const row = trustRow(cli, flags, handle);
+    const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
+    emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);
+  },
+});
 
 interface HowToPin {
   readonly tier: Tier | undefined;

@@ -3,52 +3,59 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { LinePlace } from "../../trust/store.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
-import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { emit } from "../output/output.ts";
+import { define } from "../command.ts";
+import { withClient } from "../context.ts";
+import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { lineNamed } from "../input/line-named.ts";
-
-export interface RevokeFlags extends GlobalFlags, ConsentFlags {
-  last?: string;
-}
+import { emit } from "../output/output.ts";
 
 /** `deaddrop trust revoke`: stops a key at once and holds its agent. Spec 2.5. */
-export async function run(cli: Cli, keyId: string, flags: RevokeFlags): Promise<void> {
-  const at = agentPlace(cli, flags);
-  const handle = pinnedOwner(at, keyId);
-  await withClient(cli, flags, async (client) => {
-    const last = await lastGood(client, handle, flags.last);
-    const good = last === undefined ? "none of its lines" : `line ${last.seq} (${last.id})`;
-    await confirmOperator(
-      cli,
-      flags,
-      {
-        action: "trust revoke",
-        target: keyId,
-        effect: [
-          `${keyId} stops at once: nothing that it signs from now on is believed.`,
-          `The last good line of ${handle} is ${good}; what this key has signed behind it counts for nothing.`,
-          `${handle} is UNTRUSTED and held: none of its lines is delivered until a new key is compared.`,
-        ],
-        word: keyId,
-      },
-      at.place.paths.operatorJournal,
-    );
-    await client.ask("revoke_key", { keyId, ...(last === undefined ? {} : { last }) });
-    const answer = {
-      ...{ key_id: keyId, held: handle },
-      last: last === undefined ? null : [last.seq, last.id],
-    };
-    emit(cli, flags, answer, (paint) =>
-      [
-        `${paint("red", "revoked")} ${keyId}; ${handle} is held, and its last good line is ${good}`,
-        `what it has signed: deaddrop audit --key ${keyId} --since <when it was lost>`,
-        `a new key of ${handle} enters by its card and the digits: deaddrop trust sas ${handle}`,
-        `or by its fingerprint: deaddrop trust pin ${handle} <key or card> --tier VERIFIED`,
-      ].join("\n"),
-    );
-  });
-}
+export const revoke = define({
+  about: "stop a key at once, and hold its agent",
+  args: { "<key-id>": "as trust list shows it" },
+  options: {
+    ...CONSENT_OPTIONS,
+    "--last <line>":
+      "the last good line of its agent, by its event id (default: the last one that is here)",
+  },
+  examples: ["deaddrop trust revoke scribe:1a2b3c4d"],
+  async run(cli, flags, { keyId }) {
+    const at = agentPlace(cli, flags);
+    const handle = pinnedOwner(at, keyId);
+    await withClient(cli, flags, async (client) => {
+      const last = await lastGood(client, handle, flags.last);
+      const good = last === undefined ? "none of its lines" : `line ${last.seq} (${last.id})`;
+      await confirmOperator(
+        cli,
+        flags,
+        {
+          action: "trust revoke",
+          target: keyId,
+          effect: [
+            `${keyId} stops at once: nothing that it signs from now on is believed.`,
+            `The last good line of ${handle} is ${good}; what this key has signed behind it counts for nothing.`,
+            `${handle} is UNTRUSTED and held: none of its lines is delivered until a new key is compared.`,
+          ],
+          word: keyId,
+        },
+        at.place.paths.operatorJournal,
+      );
+      await client.ask("revoke_key", { keyId, ...(last === undefined ? {} : { last }) });
+      const answer = {
+        ...{ key_id: keyId, held: handle },
+        last: last === undefined ? null : [last.seq, last.id],
+      };
+      emit(cli, flags, answer, (paint) =>
+        [
+          `${paint("red", "revoked")} ${keyId}; ${handle} is held, and its last good line is ${good}`,
+          `what it has signed: deaddrop audit --key ${keyId} --since <when it was lost>`,
+          `a new key of ${handle} enters by its card and the digits: deaddrop trust sas ${handle}`,
+          `or by its fingerprint: deaddrop trust pin ${handle} <key or card> --tier VERIFIED`,
+        ].join("\n"),
+      );
+    });
+  },
+});
 
 /** The line that is named, else the last one that is held whole; undefined: none is held. */
 async function lastGood(

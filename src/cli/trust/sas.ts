@@ -1,14 +1,15 @@
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { meetPeers, type Contact } from "../../setup/contact/first-contact.ts";
 import { fingerprintOf, groupedFingerprint } from "../../setup/contact/offered-key.ts";
-import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { claimFor, signingKey } from "../../trust/cards/card.ts";
 import { digitsOf } from "../../trust/pairing/pairing.ts";
 import { staticSas } from "../../trust/pairing/sas.ts";
 import { didOf } from "../../wire/handle.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { define } from "../command.ts";
+import type { Cli } from "../context.ts";
+import { CONSENT_OPTIONS, confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { whereGiven } from "../output/setup-text.ts";
 import { requirePeer } from "./peer.ts";
@@ -26,28 +27,33 @@ export type Standing =
   /** The peer has to look at our card before it goes on. */
   | { readonly state: "waiting" };
 
-export interface SasFlags extends GlobalFlags, ConsentFlags {
-  again?: boolean;
-}
-
 /** `deaddrop trust sas`: the digits to compare with a peer's operator. Spec 2.3. */
-export async function run(cli: Cli, peer: string, flags: SasFlags): Promise<void> {
-  const at = agentPlace(cli, flags);
-  requirePeer(at, peer);
-  const found = meetPeers(at.host, at.place);
-  const contact = flags.again === true ? await meetAgain(cli, at, peer, found, flags) : found;
-  const standing = standingWith(at.place, contact, peer);
-  const restarts = contact.pairings.get(peer)?.restarts ?? 0;
-  const { state } = standing;
-  if (state === "wrong_card") cli.exitCode = 1;
-  const digits = "digits" in standing ? standing.digits : null;
-  emit(cli, flags, { peer, state, digits, restarted: restarts > 0, restarts }, (paint) =>
-    [
-      ...restartLines(peer, restarts, paint),
-      ...standingText(at.place.handle, peer, standing, paint, whereGiven(flags)),
-    ].join("\n"),
-  );
-}
+export const sas = define({
+  about: "the six digits to compare with a peer's operator, and how far that is",
+  args: { "<peer>": "with whom" },
+  options: {
+    ...CONSENT_OPTIONS,
+    "--again": "its operator says that it began again: new digits; needs a confirmation",
+  },
+  examples: ["deaddrop trust sas scribe"],
+  async run(cli, flags, { peer }) {
+    const at = agentPlace(cli, flags);
+    requirePeer(at, peer);
+    const found = meetPeers(at.host, at.place);
+    const contact = flags.again === true ? await meetAgain(cli, at, peer, found, flags) : found;
+    const standing = standingWith(at.place, contact, peer);
+    const restarts = contact.pairings.get(peer)?.restarts ?? 0;
+    const { state } = standing;
+    if (state === "wrong_card") cli.exitCode = 1;
+    const digits = "digits" in standing ? standing.digits : null;
+    emit(cli, flags, { peer, state, digits, restarted: restarts > 0, restarts }, (paint) =>
+      [
+        ...restartLines(peer, restarts, paint),
+        ...standingText(at.place.handle, peer, standing, paint, whereGiven(flags)),
+      ].join("\n"),
+    );
+  },
+});
 
 /** One nonce for one word of the operator. Spec 2.3. */
 async function meetAgain(

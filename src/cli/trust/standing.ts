@@ -2,17 +2,13 @@ import { changePairing } from "../../setup/contact/first-contact.ts";
 import { setFlags, setTier, type TrustChange } from "../../trust/pins.ts";
 import { compareTiers, TIERS, type Tier } from "../../trust/tiers.ts";
 import { agentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { define } from "../command.ts";
+import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
 import { standingOf, trustRow } from "./list.ts";
 import { changeTrust, requirePeer } from "./peer.ts";
 
-export interface StandingFlags extends GlobalFlags, ConsentFlags {
-  to?: Tier;
-}
-
-export type StandingChange = "promote" | "demote" | "block" | "unblock";
+type StandingChange = "promote" | "demote" | "block" | "unblock";
 
 const EFFECTS: Readonly<Record<StandingChange, (peer: string) => string>> = {
   promote: (peer) => `${peer} is believed further than before`,
@@ -21,31 +17,49 @@ const EFFECTS: Readonly<Record<StandingChange, (peer: string) => string>> = {
   unblock: (peer) => `${peer} is taken again as far as its tier goes`,
 };
 
+const MOVE_OPTIONS = {
+  ...CONSENT_OPTIONS,
+  "--to <tier>": { about: "which tier", choices: TIERS },
+} as const;
+const ABOUT: Readonly<Record<StandingChange, string>> = {
+  promote: "believe a peer one tier further",
+  demote: "believe a peer one tier less, or as little as --to says",
+  block: "take nothing of a peer, whatever its tier",
+  unblock: "take a peer's lines again as far as its tier goes",
+};
+
 /** `deaddrop trust promote|demote|block|unblock`: the operator's decision on a peer. Spec 2.3. */
-export async function run(
-  cli: Cli,
-  change: StandingChange,
-  peer: string,
-  flags: StandingFlags,
-): Promise<void> {
-  const at = agentPlace(cli, flags);
-  requirePeer(at, peer);
-  const planned = changeOf(change, peer, flags.to, cli.clock.nowMs());
-  await changeTrust(at, planned, async ({ peers }) => {
-    const to =
-      change === "promote" || change === "demote"
-        ? ` to ${peers.get(peer)?.tier ?? "no tier"}`
-        : "";
-    const effect = [`${EFFECTS[change](peer)}${to}.`];
-    const action = { action: `trust ${change}`, target: `${peer}${to}`, effect, word: peer };
-    await confirmOperator(cli, flags, action, at.place.paths.operatorJournal);
+export function standingCommand(change: StandingChange) {
+  const isMove = change === "promote" || change === "demote";
+  return define({
+    about: ABOUT[change],
+    args: { "<peer>": "whom" },
+    // No tier is named to block or unblock.
+    options: isMove ? MOVE_OPTIONS : (CONSENT_OPTIONS as typeof MOVE_OPTIONS),
+    async run(cli, flags, { peer }) {
+      const at = agentPlace(cli, flags);
+      requirePeer(at, peer);
+      const planned = changeOf(change, peer, flags.to, cli.clock.nowMs());
+      await changeTrust(at, planned, async ({ peers }) => {
+        const to =
+          change === "promote" || change === "demote"
+            ? ` to ${peers.get(peer)?.tier ?? "no tier"}`
+            : "";
+        const effect = [`${EFFECTS[change](peer)}${to}.`];
+        const action = { action: `trust ${change}`, target: `${peer}${to}`, effect, word: peer };
+        await confirmOperator(cli, flags, action, at.place.paths.operatorJournal);
+      });
+      // The operator has found out why the digits did not match.
+      if (change === "unblock") {
+        changePairing(at.host.disk, at.place.paths, peer, (pairing) => ({
+          ...pairing,
+          mismatches: 0,
+        }));
+      }
+      const row = trustRow(cli, flags, peer);
+      emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standingOf(row)}`);
+    },
   });
-  // The operator has found out why the digits did not match.
-  if (change === "unblock") {
-    changePairing(at.host.disk, at.place.paths, peer, (pairing) => ({ ...pairing, mismatches: 0 }));
-  }
-  const row = trustRow(cli, flags, peer);
-  emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standingOf(row)}`);
 }
 
 function changeOf(

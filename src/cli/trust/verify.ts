@@ -11,59 +11,62 @@ import {
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { define, type FlagsOf, type Options } from "../command.ts";
+import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
 import { standingOf, trustRow } from "./list.ts";
 import { applyTrust, requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";
 
-export interface VerifyFlags extends GlobalFlags, ConsentFlags {
-  acceptStaticSas?: boolean;
-}
-
 type Digits = Extract<Standing, { readonly digits: string }>;
 
+const OPTIONS = {
+  ...CONSENT_OPTIONS,
+  "--accept-static-sas": "for a peer that commits itself to nothing: believe it all the same",
+} as const satisfies Options;
+type VerifyFlags = FlagsOf<typeof OPTIONS>;
+
 /** `deaddrop trust verify`: the operators have compared the digits. Spec 2.3. */
-export async function run(
-  cli: Cli,
-  peer: string,
-  typed: string,
-  flags: VerifyFlags,
-): Promise<void> {
-  const at = agentPlace(cli, flags);
-  requirePeer(at, peer);
-  const contact = meetPeers(at.host, at.place);
-  const standing = digitsIn(standingWith(at.place, contact, peer), at, peer, flags);
-  const pairing = contact.pairings.get(peer);
-  if (pairing !== undefined && isExhausted(pairing)) throw blocked(peer);
-  const digits = typed.replace(/[\s-]/g, "");
-  if (!/^[0-9]{6}$/.test(digits)) {
-    throw new DeaddropError("usage", "these are not six digits", {
-      hint: `give them as ${peer}'s operator reads them out: deaddrop trust verify ${peer} 123456`,
-    });
-  }
-  // An agent's shell must not use up the operator's tries.
-  await confirmOperator(
-    cli,
-    flags,
-    {
-      action: "trust verify",
-      target: `${peer} ${digits}`,
-      effect: [
-        `These are the digits that ${peer}'s operator has read out to you over a channel that you trust.`,
-        `If they are right, ${peer} may send everything but claims from now on.`,
-        ...revocationLines(at, peer),
-      ],
-      word: peer,
-    },
-    at.place.paths.operatorJournal,
-  );
-  if (digits !== standing.digits) await mismatch(at, peer);
-  await applyTrust(at, (store) => verified(store, peer, standing.key, cli.clock.nowMs()));
-  const row = trustRow(cli, flags, peer);
-  emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
-}
+export const verify = define({
+  about: "say which digits the peer's operator has read out; the same make it VERIFIED",
+  args: { "<peer>": "whose identity is proved", "<digits>": "the six digits, as read out" },
+  options: OPTIONS,
+  examples: ["deaddrop trust verify scribe 123456"],
+  async run(cli, flags, { peer, digits: typed }) {
+    const at = agentPlace(cli, flags);
+    requirePeer(at, peer);
+    const contact = meetPeers(at.host, at.place);
+    const standing = digitsIn(standingWith(at.place, contact, peer), at, peer, flags);
+    const pairing = contact.pairings.get(peer);
+    if (pairing !== undefined && isExhausted(pairing)) throw blocked(peer);
+    const digits = typed.replace(/[\s-]/g, "");
+    if (!/^[0-9]{6}$/.test(digits)) {
+      throw new DeaddropError("usage", "these are not six digits", {
+        hint: `give them as ${peer}'s operator reads them out: deaddrop trust verify ${peer} 123456`,
+      });
+    }
+    // An agent's shell must not use up the operator's tries.
+    await confirmOperator(
+      cli,
+      flags,
+      {
+        action: "trust verify",
+        target: `${peer} ${digits}`,
+        effect: [
+          `These are the digits that ${peer}'s operator has read out to you over a channel that you trust.`,
+          `If they are right, ${peer} may send everything but claims from now on.`,
+          ...revocationLines(at, peer),
+        ],
+        word: peer,
+      },
+      at.place.paths.operatorJournal,
+    );
+    if (digits !== standing.digits) await mismatch(at, peer);
+    await applyTrust(at, (store) => verified(store, peer, standing.key, cli.clock.nowMs()));
+    const row = trustRow(cli, flags, peer);
+    emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
+  },
+});
 
 /** Pure: the key that the digits are about, and what they prove of it. Spec 2.3, 2.5. */
 function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {

@@ -14,19 +14,19 @@ import {
 import { brokenLog, documentText, stateOf, type Round } from "./round.ts";
 
 /** What `deaddrop collab validate` says of a round, a line each. Spec 6.3. */
-export interface Finding {
+export interface RoundFinding {
   readonly level: "error" | "warning";
   readonly text: string;
 }
 
-export const errors = (texts: readonly string[]): Finding[] =>
+export const errors = (texts: readonly string[]): RoundFinding[] =>
   texts.map((text) => ({ level: "error", text }));
 
-export const warnings = (texts: readonly string[]): Finding[] =>
+export const warnings = (texts: readonly string[]): RoundFinding[] =>
   texts.map((text) => ({ level: "warning", text }));
 
 /** Everything that is wrong with a round, and all that is odd. Spec 6.2, 6.3. */
-export function findingsOf(round: Round): Finding[] {
+export function findingsOf(round: Round): RoundFinding[] {
   const { events, documents, obsolete } = round;
   const missing = ROUND_FILES.flatMap((name) => {
     const file = documents.get(name);
@@ -42,7 +42,7 @@ export function findingsOf(round: Round): Finding[] {
   ];
 }
 
-function documentFindings(round: Round): Finding[] {
+function documentFindings(round: Round): RoundFinding[] {
   const review = documentText(round, "review.md");
   const submitted = new Map(
     round.events.events
@@ -93,7 +93,7 @@ function deliverableFindings(round: Round): string[] {
 }
 
 /** What `protocol.json` says of the state must be what the events say. */
-function recordedFindings(round: Round): Finding[] {
+function recordedFindings(round: Round): RoundFinding[] {
   const { recorded } = round.protocol;
   const derived = stateOf(round);
   if (derived === undefined) return [];
