@@ -5,25 +5,25 @@ import { format, resolveConfig } from "prettier";
 import { SETTINGS } from "../src/agent/config/settings.ts";
 import { REFUSAL_REMEDIES, TROUBLES, type TroubleRow } from "../src/api/troubles.ts";
 import { LIMITS } from "../src/wire/limits.ts";
+import { viewsMarkdown } from "./views.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SCHEMA = "schemas/config.json";
 const SETTINGS_PAGE = "docs/settings.md";
 const TROUBLES_PAGE = "docs/troubles.md";
+const VIEWS_PAGE = "docs/views.md";
 
-/** The text of each generated file, by its path in the repository. */
-export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
-  const schema = configSchema();
-  const files = [
-    [SCHEMA, JSON.stringify(schema)],
-    [SETTINGS_PAGE, settingsPage(schema)],
-    [TROUBLES_PAGE, troublesPage()],
-  ] as const;
+const FILES = {
+  [SCHEMA]: () => JSON.stringify(configSchema()),
+  [SETTINGS_PAGE]: () => settingsPage(configSchema()),
+  [TROUBLES_PAGE]: troublesPage,
+  [VIEWS_PAGE]: () => fill(read(VIEWS_PAGE), "views", viewsMarkdown()),
+};
+
+/** The text of a generated file, by its path in the repository. */
+export async function generate(path: keyof typeof FILES): Promise<string> {
   const config = await resolveConfig(join(ROOT, "package.json"));
-  const formatted = files.map(
-    async ([path, text]) => [path, await format(text, { ...config, filepath: path })] as const,
-  );
-  return new Map(await Promise.all(formatted));
+  return format(FILES[path](), { ...config, filepath: path });
 }
 
 interface Schema {
@@ -55,13 +55,13 @@ function settingsPage(schema: Schema): string {
     ...[`\`${limit.default}\``, limit.unit, limit.about],
   ]);
   const policy = policyRows(schema.properties ?? {}).filter(([name]) => !name?.includes("limits"));
-  return [
-    ["settings", [["setting", "value", "default", "unit", "changed by", "meaning"], ...settings]],
-    ["policy", [["key", "value", "default", "unit", "meaning"], ...policy, ...limits]],
-  ].reduce(
-    (text, [name, rows]) => fill(text, name as string, rows as string[][]),
+  const page = fill(
     read(SETTINGS_PAGE),
+    "settings",
+    table([["setting", "value", "default", "unit", "changed by", "meaning"], ...settings]),
   );
+  const head = ["key", "value", "default", "unit", "meaning"];
+  return fill(page, "policy", table([head, ...policy, ...limits]));
 }
 
 function troublesPage(): string {
@@ -82,13 +82,8 @@ function troublesPage(): string {
     ...[`\`${reason}\``, placeholders(remedy)],
   ]);
   const columns = ["code", "severity", "for", "what it says", "what ends it", "explained by"];
-  return [
-    ["troubles", [columns, ...troubles]],
-    ["refusals", [["reason", "what to do"], ...refusals]],
-  ].reduce(
-    (text, [name, rows]) => fill(text, name as string, rows as string[][]),
-    read(TROUBLES_PAGE),
-  );
+  const page = fill(read(TROUBLES_PAGE), "troubles", table([columns, ...troubles]));
+  return fill(page, "refusals", table([["reason", "what to do"], ...refusals]));
 }
 
 /** Facts of the occasion as a reader of documents knows them. */
@@ -114,13 +109,17 @@ function policyRows(properties: Record<string, Schema>, prefix = ""): string[][]
   });
 }
 
-/** Replaces what is between the comments `begin NAME` and `end NAME` by a table. */
-function fill(text: string, name: string, rows: readonly string[][]): string {
-  const [head = [], ...others] = rows;
-  const table = [head, head.map(() => "-"), ...others].map((cells) => `| ${cells.join(" | ")} |`);
+/** Replaces what is between the comments `begin NAME` and `end NAME`. */
+function fill(text: string, name: string, content: string): string {
   const block = new RegExp(`(<!-- begin ${name}\\b.*-->\n)[^]*?(<!-- end ${name} -->)`);
-  if (!block.test(text)) throw new Error(`no place for the table ${name}`);
-  return text.replace(block, (_, begin, end) => `${begin}\n${table.join("\n")}\n\n${end}`);
+  if (!block.test(text)) throw new Error(`there is no place for ${name}`);
+  return text.replace(block, (_, begin, end) => `${begin}\n${content}\n\n${end}`);
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...others] = rows;
+  const all = [head, head.map(() => "-"), ...others];
+  return all.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 function read(path: string): string {
@@ -128,4 +127,5 @@ function read(path: string): string {
 }
 
 if (process.argv[1] === import.meta.filename)
-  for (const [path, text] of await generatedFiles()) writeFileSync(join(ROOT, path), text);
+  for (const path of Object.keys(FILES) as (keyof typeof FILES)[])
+    writeFileSync(join(ROOT, path), await generate(path));

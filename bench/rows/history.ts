@@ -17,8 +17,8 @@ const SEARCH_TARGET_MS = 500;
 type Ask = (client: Client, thread: string) => Promise<unknown>;
 
 const QUESTIONS: readonly (readonly [name: string, ask: Ask])[] = [
-  ["inbox", (client) => client.view("inbox_page", { newest: true, limit: 20 })],
-  ["inbox --unread", (client) => client.view("inbox_page", { unread: true, limit: 20 })],
+  ["inbox", (client) => client.view("inbox", { newest: true, limit: 20 })],
+  ["inbox --unread", (client) => client.view("inbox", { unread: true, limit: 20 })],
   ["thread", (client, thread) => client.view("thread", { id: thread })],
   ["search", (client) => searchAll(client, "nobody wrote this", 20)],
   ["pending", (client) => client.view("pending")],
@@ -28,7 +28,7 @@ const QUESTIONS: readonly (readonly [name: string, ask: Ask])[] = [
 
 /** The thread of the newest message: those of long ago are not all kept by name. */
 export async function lastThread(client: Client): Promise<string> {
-  const { messages } = await client.view("inbox_page", { newest: true, limit: 1 });
+  const { messages } = await client.view("inbox", { newest: true, limit: 1 });
   return messages[0]!.correlation_id;
 }
 

@@ -120,7 +120,7 @@ function scenarios(
     [`${sends} sends`, () => inOrder(sends, send)],
     [`${CLIENTS} sends at once`, () => Promise.all(Array.from({ length: CLIENTS }, send))],
     ["status", () => client.view("status")],
-    ["inbox", () => client.view("inbox_page", { newest: true, limit: 20 })],
+    ["inbox", () => client.view("inbox", { newest: true, limit: 20 })],
     ["thread", () => client.view("thread", { id: thread })],
     ["search", () => searchAll(client, "nobody wrote this", 20)],
     ["stats", () => client.view("stats")],

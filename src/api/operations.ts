@@ -1,5 +1,5 @@
-import type { NewsView } from "../agent/answers/mail.ts";
-import { WAITED_FOR } from "../agent/answers/waited-for.ts";
+import { newsOf, type NewsView } from "../agent/answers/mail.ts";
+import { WAITED_FOR, type WaitedFor } from "../agent/answers/waited-for.ts";
 import { parseViewRequest } from "../agent/answers/views.ts";
 import { ASKED_KINDS } from "../agent/duties/agent-notices.ts";
 import type { MemberChange } from "../agent/answers/members.ts";
@@ -33,7 +33,7 @@ import {
 } from "./service.ts";
 import { MOMENTS, TOOLS, type WakeWay } from "./tool-sessions.ts";
 import { actOn, TRANSPORT_ACTS } from "./transport.ts";
-import type { ViewArgs, ViewName } from "./views.ts";
+import type { ViewName } from "./views.ts";
 
 interface Operation<Args, Answer> {
   /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
@@ -220,10 +220,11 @@ function parseWakeWay(json: unknown): WakeWay {
 /** The last look: ready, or the time is over. */
 async function waitForNews(
   service: Service,
-  args: ViewArgs["news"],
+  args: { readonly for: WaitedFor },
   limitMs: number,
 ): Promise<NewsView> {
-  const look = () => service.inTurn((agent) => agent.view("news", args));
+  const look = async () =>
+    newsOf(await service.inTurn((agent) => agent.view("mail", {})), args.for);
   let last: NewsView | undefined;
   await service.until(async () => {
     last = await look();

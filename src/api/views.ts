@@ -50,14 +50,18 @@ export interface WhoamiView {
   handle: string;
   /** Name of this wire's private folders. */
   wire: string;
+  /** The wire's folder. */
   wire_dir: string;
   wire_id: string | null;
+  /** The key that we sign with. */
   key_id: string;
   /** Everybody who was ever a member. */
   roster: string[];
   /** Who is one now. */
   members: string[];
+  /** Whether it runs, and its process id. */
   daemon: { running: boolean; pid?: number };
+  /** A file with a line for each message, for programs that read files. */
   inbox_path: string;
   /** Why nothing is sent: another program writes with our key. `deaddrop reclaim` ends it. */
   in_use: string | null;
@@ -65,6 +69,7 @@ export interface WhoamiView {
 
 export interface StatusView extends WhoamiView {
   peers: PeerView[];
+  /** Unread messages. */
   unread: number;
   /** Whose messages are unread, and how many of each. */
   unread_from: { handle: string; count: number }[];
@@ -77,6 +82,7 @@ export interface StatusView extends WhoamiView {
   incidents: IncidentView[];
   /** How many more there are of each list. */
   left_out: { owed_to_me: number; owed_by_me: number; incidents: number };
+  /** Null: there is none. */
   safe_mode: SafeModeView | null;
   /** What stops or delays our lines, safe mode aside, and what is wrong with files. `status --check` has all. */
   troubles: TroubleView[];

@@ -14,7 +14,7 @@ export async function searchAll(
   let before = {};
   while (found.length < limit) {
     const asked = { text, limit: limit - found.length, ...before };
-    const { messages, next } = await client.view("search_page", asked);
+    const { messages, next } = await client.view("search", asked);
     found = [...messages, ...found];
     if (next === null) break;
     before = { before: next };

@@ -47,13 +47,13 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
     const ended = (): boolean => signal?.aborted === true;
     while (!ended()) {
       if (!client.viaDaemon) await client.ask("tick");
-      const unread = await client.view("inbox", { unread: true, limit: BATCH });
-      for (const message of unread) {
+      const { messages } = await client.view("inbox", { unread: true, limit: BATCH });
+      for (const message of messages) {
         yield message;
         await client.ask("read", { ids: [message._meta.id] });
         if (ended()) return;
       }
-      if (unread.length === 0) await pause(signal);
+      if (messages.length === 0) await pause(signal);
     }
   }
 

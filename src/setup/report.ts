@@ -16,6 +16,7 @@ import { parsedConfig } from "../agent/config/parsed-config.ts";
 /** A public key as people and `--json` see it. */
 export interface KeyReport {
   readonly key_id: string;
+  /** Raw public key, base64. */
   readonly key: string;
   /** SHA-256 of the raw key, 64 hex. */
   readonly fingerprint: string;
@@ -25,7 +26,9 @@ export interface KeyReport {
 export interface PeerReport {
   readonly handle: string;
   readonly tier: Tier | null;
+  /** Keys that we believe. */
   readonly pinned: readonly KeyReport[];
+  /** Keys that the wire claims; nothing of them is used. */
   readonly advertised: readonly KeyReport[];
 }
 
@@ -36,8 +39,10 @@ export interface SetupReport {
   readonly wire_dir: string;
   readonly wire_id: string | null;
   readonly roster: readonly string[];
+  /** Null in a dry run that would make one. */
   readonly own_key: KeyReport | null;
   readonly peers: readonly PeerReport[];
+  /** What was done, in order. */
   readonly steps: readonly StepReport[];
   /** The policy as it is pinned, a line for each setting. Spec 1.1. */
   readonly policy: readonly string[];

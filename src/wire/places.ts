@@ -16,7 +16,7 @@ export interface ChainPlace extends Place {
   readonly seq: number;
 }
 
-/** As it stands in JSON. */
+/** Names a line; `seq` is null for one that is in no chain. Spec 1.6. */
 export type PlaceJson = readonly [author: string, seq: number | null, id: string];
 
 const ID = /^[0-9a-f]{64}$/u;

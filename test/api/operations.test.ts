@@ -63,7 +63,7 @@ describe("a request over the socket", () => {
       { name: "thread", args: { id: "abc", by: "event_id" } },
       ["view", "thread", { id: "abc", by: "event_id" }],
     ],
-    ["view", { name: "search_page", args: { text: "x" } }, ["view", "search_page", { text: "x" }]],
+    ["view", { name: "search", args: { text: "x" } }, ["view", "search", { text: "x" }]],
     ["view", { name: "decisions", args: { all: true } }, ["view", "decisions", undefined]],
     ["view", { name: "holds", args: { peer: "scribe" } }, ["view", "holds", { peer: "scribe" }]],
     ["view", { name: "receipt", args: { event_id: "e" } }, ["view", "receipt", { event_id: "e" }]],

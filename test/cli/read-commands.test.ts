@@ -64,14 +64,14 @@ describe("inbox", () => {
     [null, "[of no tier, unread]"],
     ["VERIFIED" as const, "[unread]"],
   ])("shows a message with the tier of its author when that is %s", async (tier, note) => {
-    const views = { inbox_page: page([mail(1, { tier })]) };
+    const views = { inbox: page([mail(1, { tier })]) };
     expect((await run(["inbox"], { views })).stdout.split("\n")[0]).toContain(note);
   });
 
   it("prints all there is with --json, page after page, and marks only when asked", async () => {
     const all = [mail(1), mail(2), mail(3)];
-    const inbox_page = pages(page(all.slice(0, 2), null, "5.6"), page(all.slice(2), 0, "7.8"));
-    const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox_page } });
+    const inbox = pages(page(all.slice(0, 2), null, "5.6"), page(all.slice(2), 0, "7.8"));
+    const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox } });
     const printed = stdout.trimEnd().split("\n");
     expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual(all);
     expect(recording.asked.map(({ args }) => args)).toEqual([{}, { after: "5.6" }]);
@@ -88,9 +88,9 @@ describe("inbox", () => {
       refs: [],
       log: "l",
     };
-    const inbox_page = page([signed, { ...mail(2), refs: ["a.md"] }]);
+    const inbox = page([signed, { ...mail(2), refs: ["a.md"] }]);
     const { stdout } = await run(["inbox", "--json", "--brief", "--limit", "2"], {
-      views: { inbox_page },
+      views: { inbox },
     });
     const [first, second] = stdout.split("\n").map((line) => JSON.parse(line || "{}") as object);
     expect(Object.keys(first ?? {})).toEqual(["_meta", "from", "type", "subject", "body"]);
@@ -99,15 +99,15 @@ describe("inbox", () => {
   });
 
   it("shows the oldest unread first, marks no more than it showed, and says how many remain", async () => {
-    const inbox_page = page([mail(1, { read: true }), mail(2)], 12);
+    const inbox = page([mail(1, { read: true }), mail(2)], 12);
     const flags = ["--unread", "--from", "scribe", "--thread", "t", "--limit", "2"];
-    const marking = await run(["inbox", ...flags, "--mark-read"], { views: { inbox_page } });
+    const marking = await run(["inbox", ...flags, "--mark-read"], { views: { inbox } });
     expect(marking.recording.asked).toEqual([
-      { name: "inbox_page", args: { unread: true, limit: 2, from: "scribe", thread: "t" } },
+      { name: "inbox", args: { unread: true, limit: 2, from: "scribe", thread: "t" } },
     ]);
     expect(marking.recording.read).toEqual([[mail(2)._meta.id]]);
     expect(marking.stdout).toMatch(/\n12 more unread: run this again\n$/);
-    const looking = await run(["inbox", ...flags], { views: { inbox_page } });
+    const looking = await run(["inbox", ...flags], { views: { inbox } });
     expect(looking.recording.read).toEqual([]);
     expect(looking.stdout).toMatch(
       /\n12 more unread: add --mark-read and run this again, or --limit 14\n$/,
@@ -116,28 +116,28 @@ describe("inbox", () => {
 
   it("shows the newest when all are meant, and says how many older ones there are", async () => {
     const { stdout, recording } = await run(["inbox"], {
-      views: { inbox_page: page([mail(8), mail(9)], 7) },
+      views: { inbox: page([mail(8), mail(9)], 7) },
     });
     expect(recording.asked).toEqual([
-      { name: "inbox_page", args: { limit: 20, newest: true } },
+      { name: "inbox", args: { limit: 20, newest: true } },
       { name: "agent_notices", args: { unread: true } },
     ]);
     expect(stdout).toMatch(/\n7 older not shown: deaddrop inbox --limit 9\n$/);
   });
 
   it("shows one message by its id", async () => {
-    const views = { resolve_id: resolved("feedback"), inbox_page: page([mail(1)]) };
+    const views = { resolve_id: resolved("feedback"), inbox: page([mail(1)]) };
     const { recording } = await run(["inbox", "4f2a91", "--full"], { views });
     expect(recording.asked.at(-1)).toEqual({
-      name: "inbox_page",
+      name: "inbox",
       args: { limit: 20, newest: true, id: ID },
     });
-    const none = await run(["inbox", "4f2a91"], { views: { ...views, inbox_page: page([]) } });
+    const none = await run(["inbox", "4f2a91"], { views: { ...views, inbox: page([]) } });
     expect(none.stdout).toBe(`${ID} is not in your inbox: deaddrop thread ${ID} --event\n`);
   });
 
   it("shows a body behind a bar, so that no line of it can be taken for ours", async () => {
-    const views = { inbox_page: page([mail(1, { verified: false, obligations: [owed] })]) };
+    const views = { inbox: page([mail(1, { verified: false, obligations: [owed] })]) };
     expect((await run(["inbox"], { views })).stdout).toBe(
       [
         "0000000000 scribe feedback 1 min ago [unread, not signed, forge owes an answer, due in 5 min]",
@@ -152,7 +152,7 @@ describe("inbox", () => {
 
   it("cuts a body at 2,000 characters, and names the command that shows the rest", async () => {
     const long = { ...mail(1), body: `${"é".repeat(2_000)}${"x".repeat(345)}` };
-    const views = { inbox_page: page([long]) };
+    const views = { inbox: page([long]) };
     const cut = (await run(["inbox"], { views })).stdout.split("\n");
     expect(cut[2]).toBe(`  │ ${"é".repeat(2_000)}`);
     expect(cut[3]).toBe("  345 more characters: deaddrop inbox 0000000000 --full");
@@ -163,7 +163,7 @@ describe("inbox", () => {
 
   it("shows that a message is urgent, also when only its subject says so", async () => {
     const urgent = { ...mail(1, { priority: "high" }), subject: "urgent: main is red" };
-    const { stdout } = await run(["inbox"], { views: { inbox_page: page([urgent]) } });
+    const { stdout } = await run(["inbox"], { views: { inbox: page([urgent]) } });
     expect(stdout.split("\n").slice(0, 2)).toEqual([
       "0000000000 scribe feedback high 1 min ago [unread]",
       "  urgent: main is red",
@@ -196,7 +196,7 @@ describe("inbox", () => {
     ["feedback", [1, "a"], ['[1,"a"]']],
     ["feedback", null, []],
   ])("shows the body of %s %j in words", async (type, body, rows) => {
-    const views = { inbox_page: page([{ ...mail(1), type, body }]) };
+    const views = { inbox: page([{ ...mail(1), type, body }]) };
     const shown = (await run(["inbox"], { views })).stdout.split("\n").slice(2, -2);
     expect(shown).toEqual(rows.map((row) => `  │ ${row}`));
   });
@@ -209,13 +209,13 @@ describe("inbox", () => {
   });
 
   it("says so when nothing is there", async () => {
-    const views = { inbox_page: page([]), peers: [] };
+    const views = { inbox: page([]), peers: [] };
     expect((await run(["inbox"], { views })).stdout).toBe("Nothing here.\n");
     expect((await run(["inbox", "--json"], { views })).stdout).toBe("");
   });
 
   it("follows: from where the last page ended, and looks itself without a daemon", async () => {
-    const inbox_page = pages(
+    const inbox = pages(
       page([mail(1)], 0, "1.1"),
       page([], 0, "1.1"),
       page([mail(2), mail(3)], null, "3.3"),
@@ -223,7 +223,7 @@ describe("inbox", () => {
       page([], 0, "4.4"),
     );
     const { stdout, recording } = await run(["inbox", "--follow", "--json", "--unread"], {
-      views: { inbox_page },
+      views: { inbox },
       viaDaemon: false,
     });
     const subjects = stdout
@@ -284,7 +284,7 @@ const STATUS: StatusView = {
 };
 
 describe("inbox --from", () => {
-  const empty = { inbox_page: page([]) };
+  const empty = { inbox: page([]) };
 
   it("says who is on the wire when there is nothing of a handle that is not", async () => {
     const unknown = await run(["inbox", "--from", "scrib"], { views: empty });
@@ -293,8 +293,8 @@ describe("inbox --from", () => {
   });
 
   it("shows what there is of one that is no longer on the wire", async () => {
-    const inbox_page = page([mail(1)]);
-    const { stdout } = await run(["inbox", "--from", "mason"], { views: { inbox_page } });
+    const inbox = page([mail(1)]);
+    const { stdout } = await run(["inbox", "--from", "mason"], { views: { inbox } });
     expect(stdout).not.toBe("");
   });
 });
@@ -405,11 +405,9 @@ describe("lists", () => {
 
   it("search asks with a limit, and page by page until there is no more", async () => {
     const messages = threadWith("x")[0]?.messages ?? [];
-    const views = { search_page: { messages, next: null } };
+    const views = { search: { messages, next: null } };
     const { recording, stdout } = await run(["search", "the plan", "--limit", "3"], { views });
-    expect(recording.asked).toEqual([
-      { name: "search_page", args: { text: "the plan", limit: 3 } },
-    ]);
+    expect(recording.asked).toEqual([{ name: "search", args: { text: "the plan", limit: 3 } }]);
     expect(stdout).toContain("4f2a91c700 scribe");
   });
 
@@ -460,7 +458,7 @@ describe("notices", () => {
   });
 
   it("are shown beside messages by the inbox, and marked with them", async () => {
-    const views = { agent_notices: [notice], inbox_page: page([]) };
+    const views = { agent_notices: [notice], inbox: page([]) };
     const { stdout, recording } = await run(["inbox", "--unread", "--mark-read"], { views });
     expect(stdout).toBe(
       'n-0123456789ab notice 2 min ago [unread]\n  Your proposal "a\\x1b[2J" is rejected by scribe.\n\n',
@@ -475,7 +473,7 @@ describe("notices", () => {
 
   it("and messages are not marked from the shell of a sub-agent of Codex, which may read them", async () => {
     const env = { CODEX_SESSION_ID: "01a2", CODEX_THREAD_ID: "01a3" };
-    const views = { agent_notices: [notice], notices: [], inbox_page: page([]) };
+    const views = { agent_notices: [notice], notices: [], inbox: page([]) };
     for (const words of ["inbox", "inbox --follow", "notices", "incident notices"]) {
       const marking = await run([...words.split(" "), "--mark-read"], { env, views });
       expect([marking.exitCode, marking.recording.read]).toEqual([1, []]);
@@ -489,7 +487,7 @@ describe("notices", () => {
 
   it("are shown twenty at a time, and no more are marked", async () => {
     const many = Array.from({ length: 23 }, (_, n) => ({ ...notice, id: `n-${n}` }));
-    const views = { agent_notices: many, inbox_page: page([]) };
+    const views = { agent_notices: many, inbox: page([]) };
     const { stdout, recording } = await run(["inbox", "--mark-read"], { views });
     expect(stdout).toContain("3 more notices: deaddrop notices --unread\n");
     expect(recording.read).toEqual([many.slice(0, 20).map(({ id }) => id)]);

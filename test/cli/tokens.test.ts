@@ -146,7 +146,7 @@ describe("tokens", () => {
 
   it("a short message has at most 70 as text, and less than half of its JSON with --brief", async () => {
     const message = mail(1, "tests are green", "All 212 pass on main. I go on with the parser.");
-    const views = { inbox_page: { messages: [message], more: 0, next: "1.1" } };
+    const views = { inbox: { messages: [message], more: 0, next: "1.1" } };
     const text = tokens((await run(["inbox", "--unread"], { views })).stdout);
     expect(text).toBeLessThanOrEqual(70);
     const json = tokens((await run(["inbox", "--json"], { views })).stdout);
@@ -210,7 +210,7 @@ describe("catch-up", () => {
       ...{ pending: [], unproved: [], superseded: [] },
       in_force: [decision("tabs-1", "We use tabs."), decision("freeze-2", "v3.1 is\nfrozen.")],
     };
-    const inbox_page = { messages: [mail(1, "green", "All pass.")], more: 4, next: "1.1" };
+    const inbox = { messages: [mail(1, "green", "All pass.")], more: 4, next: "1.1" };
     const sent: Views["sent"] = [
       {
         ...{
@@ -224,7 +224,7 @@ describe("catch-up", () => {
       },
     ];
     const { stdout, recording } = await run(["catch-up"], {
-      views: { status, decisions, inbox_page, sent },
+      views: { status, decisions, inbox, sent },
     });
     expect(stdout).toBe(
       [

@@ -7,6 +7,7 @@ import type {
   CheckView,
   DecisionsView,
   HoldsView,
+  InboxMessage,
   IncidentView,
   RequestView,
   TeamMemberView,
@@ -38,7 +39,7 @@ const TYPES = {
   correct: answer,
   counter: `${answer} & { decides: string }`,
   decisions: view("decisions"),
-  inbox: `${view("inbox")}[number]`,
+  inbox: `${view("inbox")}["messages"][number]`,
   "inbox --path": "{ inbox_path: string }",
   claim: `${SENT} & { note?: string }`,
   claims: view("claims"),
@@ -61,7 +62,7 @@ const TYPES = {
   respond: answer,
   reject: answer,
   reply: answer,
-  search: `${view("search_page")}["messages"]`,
+  search: `${view("search")}["messages"]`,
   send: `${SENT} & { note?: string }`,
   "send --wait": `${SENT} & { receipts: (${API}.ReceiptView & { event_id: string })[] }`,
   sent: view("sent"),
@@ -72,7 +73,7 @@ const TYPES = {
   thread: view("thread"),
   "trust list": 'NonNullable<ReturnType<typeof import("./src/cli/trust/list.ts").trustRow>>[]',
   audit: 'import("./src/agent/answers/audit.ts").AuditReport',
-  wait: view("news"),
+  wait: `${API}.NewsView`,
   wake: "{ woken: boolean }",
   whoami: view("whoami"),
 } as const;
@@ -404,7 +405,7 @@ async function lookAround(scene: Scene): Promise<void> {
   await scene.asks("member list", "forge");
   await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
-  for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
+  for (const message of jsonLines(await scene.run("scribe", "inbox")) as InboxMessage[]) {
     await scene.asks("thread", "scribe", message._meta.id, "--event");
   }
 }

@@ -30,7 +30,7 @@ function lines(wire: SimulatedWire) {
 }
 
 const inbox = async (wire: SimulatedWire) =>
-  (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+  (await wire.agent("forge").view("inbox", {})).messages.map(({ subject }) => subject);
 const held = async (wire: SimulatedWire) =>
   (await wire.agent("forge").view("holds", { peer: "scribe" })).holds;
 

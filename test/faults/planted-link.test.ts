@@ -10,7 +10,7 @@ test.each(["before it starts", "while it runs"] as const)(
   async (when) => {
     const wire = new SimulatedWire(["forge", "quill", "scribe"], { withFaults: true });
     const subjects = async (handle: string) =>
-      (await wire.agent(handle).view("inbox", {})).map(({ subject }) => subject);
+      (await wire.agent(handle).view("inbox", {})).messages.map(({ subject }) => subject);
     await wire.start();
     await wire.send("forge", said("before"));
     await wire.pass(5 * SECOND);

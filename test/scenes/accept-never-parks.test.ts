@@ -14,7 +14,7 @@ async function asks(wire: SimulatedWire, type: string, fields: object): Promise<
   const said = ["send", "--type", type, "Is the build green?", body, "--body-json"];
   await commandIn(wire, "ann", ...said);
   await wire.pass(MINUTE);
-  const messages = await wire.agent("ben").view("inbox", {});
+  const { messages } = await wire.agent("ben").view("inbox", {});
   return messages.findLast((each) => each.subject === "Is the build green?")?._meta.id ?? "";
 }
 

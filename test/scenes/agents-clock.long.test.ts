@@ -19,7 +19,9 @@ async function proposed(...flags: readonly string[]): Promise<SimulatedWire> {
 
 /** The id of the only message in somebody's inbox. */
 async function asked(wire: SimulatedWire): Promise<string> {
-  const [message] = await wire.agent("scribe").view("inbox", {});
+  const {
+    messages: [message],
+  } = await wire.agent("scribe").view("inbox", {});
   return message?._meta.id ?? "";
 }
 

@@ -12,7 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  return (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+  return (await wire.agent("forge").view("inbox", {})).messages.map(({ subject }) => subject);
 }
 
 async function tell(wire: SimulatedWire, subject: string): Promise<void> {

@@ -41,7 +41,7 @@ function expectOneChain(wire: SimulatedWire): void {
 }
 
 async function inbox(wire: SimulatedWire, handle: string): Promise<string[]> {
-  const messages = await wire.agent(handle).view("inbox", {});
+  const { messages } = await wire.agent(handle).view("inbox", {});
   return messages.map(({ subject }) => subject);
 }
 
@@ -219,7 +219,9 @@ describe("a clock that jumps a day ahead and back", () => {
   test("is corrected, and no message was received in the future", async () => {
     const wire = await jumped();
     await wire.pass(2 * MINUTE);
-    const [message] = await wire.agent("forge").view("inbox", {});
+    const {
+      messages: [message],
+    } = await wire.agent("forge").view("inbox", {});
     expect(Date.parse(message?._meta.received_at ?? "")).toBeLessThanOrEqual(wire.nowMs);
   });
 

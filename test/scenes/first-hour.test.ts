@@ -32,7 +32,7 @@ async function started(): Promise<SimulatedWire> {
 
 /** The newest proposal in somebody's inbox. */
 async function newest(wire: SimulatedWire, handle: string): Promise<string> {
-  const messages = await wire.agent(handle).view("inbox", {});
+  const { messages } = await wire.agent(handle).view("inbox", {});
   return messages.findLast(({ type }) => type === "proposal")?._meta.id ?? "";
 }
 
@@ -62,7 +62,9 @@ test("the first words: one agent writes, the other reads and answers", async () 
       tests are green
       │ All of them pass on main."
   `);
-  const [message] = await wire.agent("scribe").view("inbox", {});
+  const {
+    messages: [message],
+  } = await wire.agent("scribe").view("inbox", {});
   const id = message?._meta.id ?? "";
   expect(await run(wire, "scribe", "reply", id, "Good. I merge now.")).toMatchInlineSnapshot(`
     "sent <id> to forge, thread <time>

@@ -31,7 +31,7 @@ async function scene(options: SceneOptions = {}): Promise<SimulatedWire> {
 }
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  const messages = await wire.agent("forge").view("inbox", {});
+  const { messages } = await wire.agent("forge").view("inbox", {});
   return messages.map(({ subject }) => subject);
 }
 

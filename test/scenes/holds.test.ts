@@ -15,7 +15,7 @@ async function isHeld(wire: SimulatedWire): Promise<boolean | undefined> {
 }
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  return (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+  return (await wire.agent("forge").view("inbox", {})).messages.map(({ subject }) => subject);
 }
 
 test("a fork among lines for others holds its author for us, too, until the operator follows a branch", async () => {

@@ -32,7 +32,7 @@ function textOf({ line }: Composed): string {
 }
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  const messages = await wire.agent("forge").view("inbox", {});
+  const { messages } = await wire.agent("forge").view("inbox", {});
   return messages.map(({ subject }) => subject);
 }
 

@@ -87,7 +87,7 @@ test("a VERIFIED member spends a night on incidents, claims, shutdowns, 10,000 r
     body: "x",
   });
   await wire.pass(10 * MINUTE);
-  const inbox = await wire.agent("quill").view("inbox", { from: "forge" });
+  const { messages: inbox } = await wire.agent("quill").view("inbox", { from: "forge" });
   expect(inbox.map(({ event_id }) => event_id)).toEqual([id]);
   await wire.pass(HOUR);
   expect((await wire.outcome("quill")).safeMode).toBeNull();

@@ -27,7 +27,7 @@ async function write(wire: SimulatedWire, file: string, ...lines: (Composed | st
 }
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  const messages = await wire.agent("forge").view("inbox", {});
+  const { messages } = await wire.agent("forge").view("inbox", {});
   return messages.map(({ subject }) => subject);
 }
 
@@ -73,7 +73,9 @@ test("what we wrote for another wire, put into our log, neither stops our sendin
   await wire.send("forge", say("three"));
   await wire.pass(5 * SECOND);
   expect(await causes(wire)).toEqual([]);
-  const subjects = (await wire.agent("scribe").view("inbox", {})).map(({ subject }) => subject);
+  const subjects = (await wire.agent("scribe").view("inbox", {})).messages.map(
+    ({ subject }) => subject,
+  );
   expect(subjects).toEqual(["one", "two", "three"]);
 });
 
@@ -114,7 +116,9 @@ test("lines behind a gap are delivered after ten minutes and marked, and those t
   await write(wire, FILE, one, three);
   expect(await inbox(wire)).toEqual(["one"]);
   await wire.pass(11 * MINUTE);
-  const [, last] = await wire.agent("forge").view("inbox", {});
+  const {
+    messages: [, last],
+  } = await wire.agent("forge").view("inbox", {});
   expect(last?._meta.after_gap).toBe(true);
   expect(await causes(wire)).toEqual(["log_gap"]);
   await write(wire, FILE, two);

@@ -72,7 +72,7 @@ describe("two daemons raising incidents about each other", () => {
       const about = notices.filter(({ peer }) => peer === peerOf(handle));
       expect(about.length).toBeLessThanOrEqual(3 * 7);
       expect(mirrored.filter(({ from }) => from === handle).length).toBeLessThanOrEqual(3 * 6);
-      expect(await wire.agent(handle).view("inbox", {})).toEqual([]);
+      expect((await wire.agent(handle).view("inbox", {})).messages).toEqual([]);
       expect(await wire.agent(handle).view("pending", undefined)).toEqual([]);
       expect((await wire.outcome(handle)).safeMode).toBeNull();
     }
@@ -117,7 +117,7 @@ describe("two agents woken by each other", () => {
     expect(early[0]).toBeLessThanOrEqual(1);
     // Nor has anything but the message been said, to an agent that would be woken by it.
     expect(spoken(wire)).toHaveLength(1);
-    expect(await wire.agent("forge").view("inbox", {})).toEqual([]);
+    expect((await wire.agent("forge").view("inbox", {})).messages).toEqual([]);
   });
 
   test("agents that answer every message at once cost six early beats a minute, not one a message", async () => {

@@ -34,7 +34,7 @@ async function scene(): Promise<Scene> {
 }
 
 async function seen(wire: SimulatedWire, handle: string): Promise<string[]> {
-  return (await wire.agent(handle).view("inbox", {})).map(({ subject }) => subject);
+  return (await wire.agent(handle).view("inbox", {})).messages.map(({ subject }) => subject);
 }
 
 const HOW: readonly (readonly [string, (it: Scene) => void])[] = [

@@ -75,7 +75,7 @@ test("approved: what was said before it is on the wire, the hook runs, and then 
     stop_hook: "running",
   });
   expect(await presenceOf(wire, "lead", "mate")).toBe("online");
-  const inbox = await wire.agent("lead").view("inbox", {});
+  const { messages: inbox } = await wire.agent("lead").view("inbox", {});
   expect(inbox.map(({ subject }) => subject).slice(0, 1)).toEqual(["the last words"]);
   hook.end = DONE;
   await wire.settle();
@@ -107,7 +107,7 @@ test("what is sent to a parked agent is stored, told as such, and waits for its 
   expect(await commandIn(wire, "mate", "wake")).toContain("mate goes on");
   await wire.pass(SECOND);
   expect(await presenceOf(wire, "lead", "mate")).toBe("online");
-  const unread = await wire.agent("mate").view("inbox", { unread: true });
+  const { messages: unread } = await wire.agent("mate").view("inbox", { unread: true });
   expect(unread.map(({ subject }) => subject)).toContain("one more thing");
   expect(await commandIn(wire, "mate", "wake")).toBe("mate is not parked.");
 });

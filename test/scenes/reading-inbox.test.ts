@@ -38,8 +38,8 @@ async function scene(count: number): Promise<{ wire: SimulatedWire; ids: string[
   return { wire, ids };
 }
 
-async function page(wire: SimulatedWire, args: ViewArgs["inbox_page"]): Promise<InboxPage> {
-  return wire.agent("forge").view("inbox_page", args);
+async function page(wire: SimulatedWire, args: ViewArgs["inbox"]): Promise<InboxPage> {
+  return wire.agent("forge").view("inbox", args);
 }
 
 const idsOf = ({ messages }: InboxPage): string[] => messages.map(({ _meta }) => _meta.id);

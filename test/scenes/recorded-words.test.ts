@@ -18,7 +18,7 @@ async function started(): Promise<SimulatedWire> {
 
 async function newestProposal(wire: SimulatedWire, handle: string): Promise<string> {
   await wire.pass(MINUTE);
-  const messages = await wire.agent(handle).view("inbox", {});
+  const { messages } = await wire.agent(handle).view("inbox", {});
   return messages.findLast(({ type }) => type === "proposal")?._meta.id ?? "";
 }
 

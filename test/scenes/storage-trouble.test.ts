@@ -83,7 +83,7 @@ const quarantined = ({ wire }: Scene): number =>
   wire.process("forge").stat(wire.paths("forge").quarantine)?.size ?? 0;
 
 const subjectsOf = async ({ wire }: Scene, handle: string): Promise<string[]> =>
-  (await wire.agent(handle).view("inbox", {})).map(({ subject }) => subject);
+  (await wire.agent(handle).view("inbox", {})).messages.map(({ subject }) => subject);
 
 const isWire = (path: string): boolean => path.startsWith("/wire/");
 const FULL_WIRE = (path: string, how: How): Refusal | undefined =>

@@ -84,7 +84,7 @@ async function everythingShown(): Promise<string> {
   const args: Partial<Record<ViewName, unknown>> = { inbox: {}, holds: { peer: "scribe" } };
   const shown = [];
   for (const name of VIEWS) shown.push(await agent.view(name, args[name] as never));
-  shown.push((await agent.view("search_page", { text: STEER })).messages);
+  shown.push((await agent.view("search", { text: STEER })).messages);
   return JSON.stringify(shown);
 }
 
@@ -95,7 +95,7 @@ describe("an agent that nobody has verified", () => {
     for (const line of LINES) await write(line);
     const status = await wire.agent("forge").view("status", undefined);
     expect([status.unread, status.owed_by_me]).toEqual([0, []]);
-    expect(await wire.agent("forge").view("inbox", {})).toEqual([]);
+    expect((await wire.agent("forge").view("inbox", {})).messages).toEqual([]);
     expect(await everythingShown()).not.toContain(STEER);
   });
 
@@ -133,7 +133,7 @@ describe.each(["UNTRUSTED", "VERIFIED"] as const)("of an %s agent", (tier) => {
     for (const line of LINES) await write(line);
     const routed = async () => {
       const agent = wire.agent("forge");
-      const inbox = await agent.view("inbox", {});
+      const { messages: inbox } = await agent.view("inbox", {});
       const { unread } = await agent.view("status", undefined);
       return { unread, ids: inbox.map(({ _meta }) => _meta.id) };
     };

@@ -26,7 +26,7 @@ async function unsigned(wire: SimulatedWire, fields: object): Promise<void> {
 const note = (subject: string) => ({ type: "feedback", subject, body: "x" });
 
 async function inbox(wire: SimulatedWire): Promise<string[]> {
-  return (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+  return (await wire.agent("forge").view("inbox", {})).messages.map(({ subject }) => subject);
 }
 
 /** Forge's operator changes what he believes while the daemon is down. */

@@ -46,7 +46,7 @@ test("it ends although the disk keeps what it signed from the wire, and that is 
   expect(inUse(wire)).toBe(NEW);
   process.standing = undefined;
   await wire.pass(60 * SECOND);
-  const inbox = await wire.agent("scribe").view("inbox", {});
+  const { messages: inbox } = await wire.agent("scribe").view("inbox", {});
   expect(inbox.map(({ subject }) => subject)).toContain("in the old words");
   await wire.expectReplayEqualsLive("forge");
 });

@@ -147,7 +147,7 @@ test("installing twice writes nothing twice, and uninstalling leaves nothing", (
     "already",
   ]);
   expect(installedInstances(place.places)).toEqual([
-    { wireKey: "7c3a91e2b4d05f16", handle: "forge", wireDir: place.agent.wireDir },
+    { handle: "forge", wire: "7c3a91e2b4d05f16", wire_dir: place.agent.wireDir },
   ]);
   uninstallService(place, host, { dryRun: false });
   expect(readdirSync(unitFolder(place))).toEqual([]);

@@ -187,8 +187,8 @@ test("a page of unread mail costs a page, however much is unread", async () => {
   const LIMIT = 20;
   const costOf = async (after?: string) => {
     const args = { unread: true, limit: LIMIT, ...(after === undefined ? {} : { after }) };
-    const page = await agent.view("inbox_page", args);
-    const ask = () => agent.view("inbox_page", args);
+    const page = await agent.view("inbox", args);
+    const ask = () => agent.view("inbox", args);
     return {
       page,
       parsed: await calls.callsDuring("parseObject", ask),

@@ -37,6 +37,7 @@ export type KeySource = "pinned" | "advertised" | "given" | "none";
 
 /** `deaddrop audit --json`. Spec 4.10. */
 export interface AuditReport {
+  /** Lines that are messages. */
   readonly messages: number;
   readonly by_type: Readonly<Record<string, number>>;
   readonly threads: number;
@@ -45,7 +46,9 @@ export interface AuditReport {
   /** The newest, with an answer, to each addressee. */
   readonly requests: readonly RequestView[];
   readonly incidents: readonly IncidentView[];
+  /** None: nothing breaks a rule. */
   readonly violations: readonly Violation[];
+  /** By which keys signatures were checked. */
   readonly keys: KeySource;
   /** Signed lines of agents of whom no key is known: taken as they are. */
   readonly unverified: number;

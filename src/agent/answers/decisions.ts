@@ -45,6 +45,7 @@ export type DoubtfulEntry = Rated<EntryRecord> & { readonly place: PlaceJson | n
 
 /** The entries of decisions.jsonl by what is proved of them, the newest of each; one for each proposal. */
 export interface DecisionsView {
+  /** Approved, proved, and not superseded. */
   readonly in_force: readonly DecisionView[];
   /** Never shown as canonical: we do not hold yet what proves or refutes them. */
   readonly pending: readonly DoubtfulEntry[];

@@ -4,6 +4,7 @@ import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 /** Something that grows with use. Spec 4.6. */
 export interface GrowthView {
   what: "logs" | "store" | "decisions" | "incidents" | "inbox";
+  /** How many files. */
   files: number;
   bytes: number;
   /** What to do; absent while it is small, or where it is kept small by itself. */

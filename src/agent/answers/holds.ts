@@ -23,7 +23,9 @@ export interface HoldView {
 
 export interface HoldsView {
   peer: string;
+  /** None: the peer is not held. */
   holds: HoldView[];
+  /** By the operator. */
   blocked: boolean;
   /** False when each of its keys is stopped: nothing that it writes is believed. */
   can_speak: boolean;

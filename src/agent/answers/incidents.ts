@@ -32,6 +32,7 @@ export interface IncidentAddressee {
   escalates_at: string | null;
   /** How far it has come; null: our lines do not tell, as of an addressee that does not chain. */
   stage: IncidentStage | null;
+  /** Its author has escalated it. */
   escalated: boolean;
 }
 

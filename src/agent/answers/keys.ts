@@ -6,6 +6,7 @@ import type { KeyAction } from "../../store/keys.ts";
 
 /** Our own keys on this wire, and what we have asked our peers about them. Spec 2.5. */
 export interface KeysView {
+  /** Id of the key that we sign with. */
   current: string;
   /** When we began to sign with it; null: with the first line. */
   since: string | null;
@@ -21,6 +22,7 @@ export interface KeyRequestView {
   event_id: string;
   action: KeyAction;
   key_id: string;
+  /** Who has to agree. */
   required: string[];
   status: "open" | "ratified" | "rejected" | "reverted" | "disputed";
 }

@@ -7,19 +7,26 @@ import { isQuiet } from "../lines/check-drafts.ts";
 import { readHeld } from "./messages.ts";
 import type { WaitedFor } from "./waited-for.ts";
 
-/** What there is for our agent to do. It holds no text of a peer. Spec 8.6, `wait`. */
-export interface NewsView {
-  /** Whether what was asked for is there. */
-  ready: boolean;
+/** What waits for the agent. It holds no text of a peer. */
+interface Waiting {
+  /** Unread messages. */
   unread: number;
   /** Unread notices. Spec 3.12. */
   notices: number;
   /** Unread messages of high priority, and unread incidents. */
   urgent: number;
-  /** Answers that our agent owes, read or not; of very many a few thousand are counted. */
+  /** Answers that our agent owes, read or not; counted up to a few thousand. */
   owed: number;
-  /** Handles of those whose messages are unread. */
-  from: string[];
+  /** Answers of those that are overdue. */
+  overdue: number;
+  /** Authors of unread messages, and how many there are of each. */
+  from: { handle: string; count: number }[];
+}
+
+/** What `wait` waits for. Spec 8.6. */
+export interface NewsView extends Waiting {
+  /** Whether what was waited for is there. */
+  ready: boolean;
 }
 
 /** What somebody has been shown already; only the `marks` of an answer before have a meaning. */
@@ -38,17 +45,9 @@ export interface MailLine {
 }
 
 /** What is unread and owed, for those who announce it. Spec 8.3. */
-export interface MailView {
-  unread: number;
-  notices: number;
-  urgent: number;
-  /** Answers that our agent owes, and those of them whose time is over. */
-  owed: number;
-  overdue: number;
+export interface MailView extends Waiting {
   /** Steps of plans that wait for our agent's answer; absent when there are none. Spec 7.5. */
   steps?: number;
-  /** Whose messages are unread, and how many of each. */
-  from: { handle: string; count: number }[];
   /** What is unread beyond the marks: how many, and the first ones, urgent ones before the others. */
   fresh: { count: number; urgent: number; lines: MailLine[] };
   /** The marks of one who knows all this. */
@@ -62,12 +61,14 @@ const MOST_FRESH = 64;
 /** Of what is owed to one agent, so many are looked at for steps of plans. */
 const MOST_STEPS = 32;
 
-/** Whether there is what an agent waits for. */
-export function newsView(known: Read, args: { readonly for?: WaitedFor }): NewsView {
-  const { unread, notices, urgent, owed, from } = waitingNow(known);
+/** What of it `wait` tells. */
+export function newsOf(
+  { steps: _steps, fresh: _fresh, marks: _marks, ...waiting }: MailView,
+  awaited: WaitedFor,
+): NewsView {
+  const { unread, notices, urgent, owed } = waiting;
   const is = { any: unread + notices > 0, urgent: urgent > 0, owed: owed > 0 };
-  const authors = from.map(({ handle }) => handle);
-  return { ready: is[args.for ?? "any"], unread, notices, urgent, owed, from: authors };
+  return { ready: is[awaited], ...waiting };
 }
 
 /** What is unread and owed, and what of it is new to who was shown `marks`. */
@@ -88,7 +89,7 @@ export function mailView(known: Read, args: { readonly marks?: Marks }): MailVie
   };
 }
 
-function waitingNow({ store, place, world }: Read): Omit<MailView, "steps" | "fresh" | "marks"> {
+function waitingNow({ store, place, world }: Read): Waiting {
   const unread = store.mail.unread();
   const { all, late } = store.owed.countFor(place.self, "by us", world.clock.wallMs());
   return {

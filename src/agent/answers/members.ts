@@ -63,6 +63,7 @@ export interface MembersView {
   readonly changed_by: string | null;
   /** Two changes follow the same one: nothing behind is applied before the operators begin a new epoch. */
   readonly roster_forked: boolean;
+  /** What is proposed and not in force. */
   readonly changes: readonly MemberChangeView[];
 }
 

@@ -16,20 +16,29 @@ import { placeJson, readPlace, type Place, type PlaceJson } from "../../wire/pla
 export interface MessageFields {
   timestamp: string;
   from: string;
+  /** Handles, or `*` for everybody. */
   to?: string[];
+  /** Such as `feedback`, `proposal`, `ack`. Spec 1.3. */
   type?: string;
+  /** The number of the type. Spec 1.3. */
   kind?: number;
   subject: string;
   body: unknown;
+  /** Paths, or `git:` and a commit. */
   refs?: string[];
   priority?: string;
   correlation_id: string;
+  /** Whether an answer is asked for. */
   ack_required?: boolean;
   event_id?: string;
+  /** The key that it is signed with. */
   public_key_id?: string;
   signature?: string;
+  /** Id of the wire, in what is signed. */
   wire?: string;
+  /** Its number in its author's chain, from 1. */
   seq?: number;
+  /** Event id of the line before it in the chain. */
   prev?: string;
   [unknown: string]: unknown;
 }
@@ -62,10 +71,13 @@ export type HeldMessage = MessageFields & {
 /** A message for our agent. */
 export type InboxMessage = MessageFields & {
   readonly _meta: {
+    /** Event id; of a line without one the SHA-256 of its canonical bytes. */
     readonly id: string;
     /** What an answer to it names. */
     readonly place: PlaceJson;
+    /** When we received it. */
     readonly received_at: string;
+    /** How far its author is believed. Spec 2.3. */
     readonly tier: Tier | null;
     /** False for unsigned lines that policy admits. */
     readonly verified: boolean;
@@ -73,8 +85,11 @@ export type InboxMessage = MessageFields & {
     readonly thread: string;
     /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
     readonly priority: Priority;
+    /** Answers that are owed for it. */
     readonly obligations: readonly ObligationView[];
+    /** It is marked read. */
     readonly read: boolean;
+    /** Lines before it are missing. */
     readonly after_gap: boolean;
   };
 };
@@ -93,7 +108,6 @@ export interface SearchPage {
   readonly next: string | null;
 }
 
-const DEFAULT_LIMIT = 1_000;
 /** Of a page that has no limit of its own: what crosses the socket at once stays small. */
 const PAGE_MESSAGES = 500;
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -104,14 +118,6 @@ const MOST_LISTED = 8;
 const MOST_LISTED_SUBJECT = 80;
 /** Verdicts on lines that were not refused. */
 export const PASSED: ReadonlySet<string> = new Set(["mail", "passed"]);
-
-/** The newest messages for the agent, oldest first. Spec 8.6. */
-export function inboxView(
-  source: Owing,
-  { limit = DEFAULT_LIMIT, ...query }: InboxQuery & { readonly limit?: number },
-): readonly InboxMessage[] {
-  return inboxPage(source, { ...query, limit, newest: true }).messages;
-}
 
 /**
  * A page of the messages for the agent, oldest first: from the beginning or from the end of another page on, or

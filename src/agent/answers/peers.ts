@@ -19,7 +19,9 @@ export interface PeerView {
   readonly trusts_us: Tier | null;
   /** The heartbeat tier that the peer named last, such as "T1_active". */
   readonly heartbeat_tier: string | null;
+  /** Whether its daemon is heard. Spec 3.1. */
   readonly presence: Presence;
+  /** What its agent does, such as `busy`, by its last heartbeat. */
   readonly state: string | null;
   /** What its agent did last, in its own words; null: not said, or it is below VERIFIED. */
   readonly last_action: string | null;
@@ -27,9 +29,11 @@ export interface PeerView {
   readonly last_seen_at: string | null;
   /** When the agent itself last did something, as its beats say. */
   readonly agent_last_seen: string | null;
+  /** When its next heartbeat is due. */
   readonly next_eta: string | null;
   /** We take in no more of its lines until the operator decides. */
   readonly held: boolean;
+  /** Its unread messages, by its last heartbeat. */
   readonly inbox_unread_count: number | null;
   /** Lines in its name that nothing has proved to be its own. */
   readonly foreign_lines: number;

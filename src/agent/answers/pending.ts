@@ -18,6 +18,7 @@ export interface ObligationView {
   /** What an answer to it names. */
   place: PlaceJson;
   correlation_id: string;
+  /** Type of the message. */
   type: string;
   /** Of a request that has one: its name for people, and for programs that answer without a place. */
   request_id: string | null;
@@ -30,11 +31,14 @@ export interface ObligationView {
   /** Of a proposal: the words that are recorded once it is approved; null of anything else. */
   decision: string | null;
   from: string;
+  /** Who has to answer. */
   owed_by: string;
   due_at: string | null;
   /** Of a proposal that has not been read: the minutes to answer once it is, if these end first. */
   minutes_from_reading?: number;
+  /** `due_at` is over. */
   overdue: boolean;
+  /** When it was asked. */
   since: string;
 }
 

@@ -31,8 +31,11 @@ export interface ProposalView {
   readonly subject: string;
   /** The words that are recorded once it is approved; null when the proposer is below VERIFIED. */
   readonly decision: string | null;
+  /** Who has to agree. */
   readonly required: readonly string[];
+  /** Spec 3.4. */
   readonly status: ProposalStatus;
+  /** Why it can never be approved. */
   readonly problem: string | null;
   /** What an open one waits for, to follow "waits for"; null when it has ended. */
   readonly waits_for: string | null;

@@ -24,16 +24,19 @@ export interface RequestView {
   readonly place: PlaceJson;
   /** Its event id when it says no other name. */
   readonly request_id: string;
+  /** Such as `review`. Spec 3.8. */
   readonly request_type: string;
   /** With `target` it tells this request from all others. */
   readonly event_id: string;
   readonly correlation_id: string;
   readonly from: string;
+  /** Who is asked. */
   readonly target: string;
   /** A text of ours when `from` is below VERIFIED; no other word of it is shown then. Spec 2.3. */
   readonly subject: string;
   /** What is to be approved, as text, cut; null where there is none. */
   readonly plan: string | null;
+  /** Spec 3.8. */
   readonly status: RequestStatus;
   /** Why it ended as it did; null where nobody said. */
   readonly reason: string | null;

@@ -24,7 +24,9 @@ export function safeModeView({ safeMode: mode, store }: Known): SafeModeView | n
 /** An automatic incident that our own operator was told. */
 export interface NoticeView {
   at: string;
+  /** Such as `clock_skew`. Spec 3.5. */
   cause: string;
+  /** Whom it is about. */
   peer: string | null;
   subject: string;
   detail: string;

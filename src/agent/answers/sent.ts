@@ -22,8 +22,11 @@ export type WaitsFor = "comparison" | "clock";
 /** How far one message has come with one addressee. */
 export interface ReceiptView {
   to: string;
+  /** How far it has come: what is proved. Spec 3.2. */
   state: ReceiptStage;
+  /** Why it was refused. */
   reason?: string;
+  /** What it waits for there: digits to be compared, or the clock. Spec 2.4. */
   waits_for?: WaitsFor;
   /** When the state was proved to us. */
   at: string | null;

@@ -5,6 +5,7 @@ import { incidentsView } from "./incidents.ts";
 
 /** The record of a wire as we have seen it. Spec 8.6, `stats`. */
 export interface StatsView {
+  /** From the first message to the last, at least 1. */
   days: number;
   /** Lines that were taken in, refused ones too; of beats in no chain each one that was the latest. */
   messages: number;
@@ -13,6 +14,7 @@ export interface StatsView {
   by_type: Record<string, number>;
   /** Proposals that somebody else has agreed to. */
   proposal_ack_pairs: number;
+  /** Approved proposals. */
   decisions: number;
   /** Of those that are listed. */
   incidents: number;

@@ -77,7 +77,9 @@ function daemonOf({ session, isDaemon }: Asked): { running: boolean; pid?: numbe
 /** What the agent says of itself. */
 export interface StateView {
   readonly state: AgentState;
+  /** What it did last, in its own words. */
   readonly last_action: string | null;
+  /** It asks not to be disturbed. */
   readonly heads_down: boolean;
 }
 

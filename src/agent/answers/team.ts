@@ -9,14 +9,17 @@ export interface TeamMemberView {
   readonly handle: string;
   readonly is_self: boolean;
   readonly presence: Presence;
+  /** What it does, such as `busy`. */
   readonly state: string | null;
   readonly last_action: string | null;
   readonly agent_last_seen: string | null;
   /** What it has asked of others and not been given, the 8 oldest, and how many there are. */
   readonly waits_for: readonly ObligationView[];
+  /** How many there are of these. */
   readonly waits_for_in_all: number;
   /** What others have asked of it. */
   readonly owes: readonly ObligationView[];
+  /** How many there are of these. */
   readonly owes_in_all: number;
 }
 

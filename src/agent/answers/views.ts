@@ -23,9 +23,9 @@ import { decisionsView } from "./decisions.ts";
 import { growthView } from "./growth.ts";
 import { incidentsView } from "./incidents.ts";
 import { keysView } from "./keys.ts";
-import { mailView, newsView } from "./mail.ts";
+import { mailView } from "./mail.ts";
 import { membersView } from "./members.ts";
-import { inboxPage, inboxView, resolveId, searchPage } from "./messages.ts";
+import { inboxPage, resolveId, searchPage } from "./messages.ts";
 import { pendingView } from "./pending.ts";
 import { proposalsView } from "./proposals.ts";
 import { requestsView } from "./requests.ts";
@@ -37,7 +37,6 @@ import { statusFacts, statusView, whoamiView } from "./status.ts";
 import { teamView } from "./team.ts";
 import { threadView } from "./threads.ts";
 import { troublesView } from "./troubles.ts";
-import { WAITED_FOR } from "./waited-for.ts";
 
 interface View<Args, Answer> {
   readonly parse: Parser<Args>;
@@ -69,14 +68,8 @@ export const VIEWS = {
   troubles: view(nothing, (_core, _args, asked) => troublesView(asked, statusFacts(asked))),
   peers: view(nothing, peersView),
   team: view(nothing, (core, _args, { isDaemon }) => teamView(core, isDaemon)),
-  inbox: view(object(INBOX_QUERY), inboxView),
   /** `limit` alone keeps the oldest, and has the others counted. */
-  inbox_page: view(
-    object({ ...INBOX_QUERY, newest: optional(flag), after: optional(text) }),
-    inboxPage,
-  ),
-  /** `for`: what makes it ready; "any" unless given. */
-  news: view(object({ for: optional(oneOf(WAITED_FOR)) }), newsView),
+  inbox: view(object({ ...INBOX_QUERY, newest: optional(flag), after: optional(text) }), inboxPage),
   /** `marks`: what the asker knows already. */
   mail: view(object({ marks: optional(lineNumbers) }), mailView),
   sent: view(object({ limit: optional(count) }), sentView),
@@ -84,7 +77,7 @@ export const VIEWS = {
   /** `by`: "event_id" takes it for no correlation id. */
   thread: view(object({ id: text, by: optional(oneOf(["event_id"])) }), threadView),
   /** `before`: the `next` of the page before. */
-  search_page: view(object({ text, limit: optional(count), before: optional(text) }), searchPage),
+  search: view(object({ text, limit: optional(count), before: optional(text) }), searchPage),
   decisions: view(nothing, decisionsView),
   proposals: view(nothing, (core) => proposalsView(core)),
   /** `named`: those of which `request_id` or event id begin so (6 characters or more). */

@@ -39,9 +39,7 @@ import { rosterProblems } from "../../wire/handle.ts";
 import type { PinnedRoster } from "../../protocol/asks/roster.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
-import { parseObject, toPlain } from "../../wire/json/json.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-import { check } from "../../wire/schemas.ts";
 import { parsedConfig } from "./parsed-config.ts";
 import { trustIn } from "./trust-store.ts";
 
@@ -157,18 +155,13 @@ function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRe
 /** The wire's policy as a file has it; throws what has to be corrected there. */
 export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
   if (bytes === undefined) return DEFAULT_CONFIG;
-  const config = parsedConfig(path, bytes, "start again");
-  requireDocument("config", path, bytes);
-  return config;
+  return parsedConfig(path, bytes, "start again");
 }
 
 function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
   if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
   const parsed = parseHeartbeatTiers(bytes);
-  if (parsed.ok) {
-    requireDocument("tiers", path, bytes);
-    return parsed.tiers;
-  }
+  if (parsed.ok) return parsed.tiers;
   throw new DeaddropError("config", parsed.detail, { hint: `correct ${path}, then start again` });
 }
 
@@ -209,7 +202,7 @@ function requireInRoster({ roster }: PinnedRoster, handle: string): void {
  * Spec 2.5.
  */
 function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore {
-  const store = parsedStore(disk, paths);
+  const store = trustIn(paths, readTrust(disk, paths));
   const { handle } = identity.signer;
   const noted = store.peers.get(handle)?.keys ?? [];
   const held = [identity, ...earlierIdentities(disk, paths)].map(({ signer, publicKey }) => {
@@ -226,31 +219,4 @@ function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore 
     mayBeUnsigned: store.peers.get(handle)?.mayBeUnsigned ?? false,
   };
   return { ...store, peers: new Map([...store.peers, [handle, own]]) };
-}
-
-function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
-  const text = readTrust(disk, paths);
-  const store = trustIn(paths, text);
-  if (text !== undefined) requireDocument("trust", paths.trust, Buffer.from(text, "utf8"));
-  return store;
-}
-
-/**
- * A document that the operator pins or keeps has the shape that `schemas/` publishes. The readers
- * in `trust/` have already checked it, with messages for people; this is the second check, and it
- * keeps the published files true. Spec 1.1, 2.1, 4.9.
- *
- * @internal
- */
-export function requireDocument(
-  name: "config" | "tiers" | "trust",
-  path: string,
-  bytes: Uint8Array,
-): void {
-  const parsed = parseObject(bytes);
-  const checked = parsed.ok ? check(name, toPlain(parsed.value)) : parsed;
-  if (checked.ok) return;
-  throw new DeaddropError("config", `${path}: ${checked.detail}`, {
-    hint: `correct ${path}, then start again; schemas/${name}.json says what belongs there`,
-  });
 }

@@ -77,7 +77,7 @@ async function markOf(client: Client, uri: string): Promise<string> {
 }
 
 async function factsOf(client: Client, uri: string): Promise<unknown> {
-  if (uri === INBOX_URI) return client.view("news");
+  if (uri === INBOX_URI) return client.view("mail");
   if (uri === DECISIONS_URI) {
     const { in_force: inForce } = await client.view("decisions");
     return inForce.map(({ decision_id: id }) => id);

@@ -22,6 +22,7 @@ import {
   FOLLOW_PAUSE_MS,
   SHOWN_TO_PEOPLE,
   writeExact,
+  painter,
   type Paint,
 } from "../output/output.ts";
 import { counted } from "../output/text.ts";
@@ -142,7 +143,7 @@ export const wait = define({
   },
 });
 
-type Query = ViewArgs["inbox_page"];
+type Query = ViewArgs["inbox"];
 
 /** Notices are about no message and no thread. As JSON they are what `notices --json` prints. */
 function hasNotices(flags: Flags, id: string | undefined): boolean {
@@ -164,7 +165,7 @@ function queryOf(flags: Flags): Query {
 
 /** Shows a page, and marks what it showed when that is asked for. */
 async function showPage(cli: Cli, flags: Flags, client: Client, query: Query): Promise<InboxPage> {
-  const page = await client.view("inbox_page", query);
+  const page = await client.view("inbox", query);
   for (const message of page.messages) show(cli, flags, message);
   const unread = page.messages.filter(({ _meta }) => !_meta.read).map(({ _meta }) => _meta.id);
   if (flags.markRead === true && unread.length > 0) await client.ask("read", { ids: unread });
@@ -173,9 +174,10 @@ async function showPage(cli: Cli, flags: Flags, client: Client, query: Query): P
 
 function show(cli: Cli, flags: Flags, message: InboxMessage): void {
   const restOf = flags.full === true ? undefined : (id: string) => `deaddrop inbox ${id} --full`;
-  emit(cli, flags, flags.brief === true ? briefMessage(message) : message, (paint) => {
-    return `${inboxText(message, { paint, nowMs: cli.clock.nowMs(), restOf })}\n`;
-  });
+  const text = (paint: Paint): string =>
+    `${inboxText(message, { paint, nowMs: cli.clock.nowMs(), restOf })}\n`;
+  if (flags.brief === true) emit(cli, flags, briefMessage(message), text);
+  else emit(cli, flags, message, text);
 }
 
 /** Without a limit, JSON is all there is: page after page. */
@@ -250,8 +252,10 @@ const LEFT_OUT = new Set([
   ...["timestamp", "correlation_id", "priority", "ack_required"],
 ]);
 
-/** A message without what only machines verify, for a reader who pays for each token. Spec 8.6. */
-function briefMessage(message: InboxMessage): Record<string, unknown> {
+/** A message of the inbox without signature, key, chain and what `_meta` repeats (`--brief`). */
+type BriefMessage = Record<string, unknown>;
+
+function briefMessage(message: InboxMessage): BriefMessage {
   const { _meta, ...fields } = message;
   const kept = Object.entries(fields).filter(
     ([name, value]) => !LEFT_OUT.has(name) && !(Array.isArray(value) && value.length === 0),
@@ -282,7 +286,7 @@ async function showNotices(
   const notices = fresh.slice(0, SHOWN_TO_PEOPLE);
   for (const notice of notices) {
     shown.add(notice.id);
-    emit(cli, flags, notice, (paint) => `${noticeText(notice, paint, cli.clock.nowMs())}\n`);
+    cli.stdout.write(`${noticeText(notice, painter(cli.stdout, cli.env), cli.clock.nowMs())}\n\n`);
   }
   const more = fresh.length - notices.length;
   if (more > 0) cli.stdout.write(`${more} more notices: deaddrop notices --unread\n`);
@@ -304,7 +308,7 @@ function newsText({ unread, notices, urgent, owed, from }: NewsView): string {
   const parts: string[] = [];
   if (unread > 0) {
     const high = urgent > 0 ? ` (${urgent} urgent)` : "";
-    parts.push(`${unread} unread from ${from.join(", ")}${high}`);
+    parts.push(`${unread} unread from ${from.map(({ handle }) => handle).join(", ")}${high}`);
   }
   if (notices > 0) parts.push(counted(notices, "notice"));
   if (owed > 0) parts.push(`${counted(owed, "answer")} owed`);

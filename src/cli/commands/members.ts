@@ -214,7 +214,7 @@ function endService(cli: Cli, flags: GlobalFlags): boolean {
   const place = servicePlace(cli, flags);
   const { wireKey, handle } = place.agent;
   const isInstalled = installedInstances(place.places).some(
-    (each) => each.wireKey === wireKey && each.handle === handle,
+    (each) => each.wire === wireKey && each.handle === handle,
   );
   if (isInstalled) uninstallService(place, systemHost, { dryRun: false });
   return isInstalled;

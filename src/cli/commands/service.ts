@@ -77,7 +77,7 @@ export const service = define({
       run(cli, flags) {
         const installed = installedInstances(setupHost(cli.env, cli.clock.nowMs()).places);
         emit(cli, flags, installed, () =>
-          installed.map(({ wireKey, handle }) => `${wireKey}  ${handle}`).join("\n"),
+          installed.map(({ wire, handle }) => `${wire}  ${handle}`).join("\n"),
         );
       },
     }),
@@ -158,16 +158,18 @@ function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => Serv
   }
   const host = setupHost(cli.env, cli.clock.nowMs());
   const failures: DeaddropError[] = [];
-  const reports = installedInstances(host.places).flatMap(({ wireKey, handle, wireDir }) => {
-    const agent = agentPaths(host.places, { wireDir, wireKey, handle });
-    try {
-      return [{ handle, wire_dir: wireDir, ...act(placeOf(cli, host, agent)) }];
-    } catch (error) {
-      if (!(error instanceof DeaddropError)) throw error;
-      failures.push(error);
-      return [];
-    }
-  });
+  const reports = installedInstances(host.places).flatMap(
+    ({ wire: wireKey, handle, wire_dir: wireDir }) => {
+      const agent = agentPaths(host.places, { wireDir, wireKey, handle });
+      try {
+        return [{ handle, wire_dir: wireDir, ...act(placeOf(cli, host, agent)) }];
+      } catch (error) {
+        if (!(error instanceof DeaddropError)) throw error;
+        failures.push(error);
+        return [];
+      }
+    },
+  );
   emit(cli, flags, reports, (paint) =>
     reports
       .map(

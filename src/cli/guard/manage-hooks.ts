@@ -103,7 +103,7 @@ export function status(cli: Cli, flags: GlobalFlags): void {
     ...{ hook, state: STATES[found?.is ?? "none"] },
     runs_first: before ?? null,
   }));
-  const answer = {
+  const answer: GuardStatus = {
     hooks_folder: path,
     shared: isShared,
     hooks,

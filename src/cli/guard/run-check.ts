@@ -27,8 +27,11 @@ export interface CheckFlags extends GlobalFlags {
 interface GuardAnswer {
   verdict: "passed" | "blocked" | "overridden" | "undecided";
   handle: string | null;
+  /** Paths that may not be changed. */
   blocked: Judgement["blocked"];
+  /** Changes of logs that no commit may make. */
   logs: Judgement["logs"];
+  /** Logs that are not read to their end. */
   behind: readonly string[];
   /** What happened besides, for a person. */
   notes: string[];

@@ -128,7 +128,7 @@ async function answers(paths: AgentPaths): Promise<boolean> {
 async function tellUnread(cli: Cli, flags: GlobalFlags, handle: string): Promise<void> {
   let unread: number;
   try {
-    ({ unread } = await withClient(cli, flags, (client) => client.view("news")));
+    ({ unread } = await withClient(cli, flags, (client) => client.view("mail")));
   } catch (error) {
     if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
     cli.stderr.write(`What is unread is not known: ${sanitise(error.message)}\n`);

@@ -30,6 +30,7 @@ export interface ServiceStatus {
   readonly installed: boolean;
   readonly running: boolean;
   readonly pid: number | null;
+  /** Since it was started. */
   readonly restarts: number | null;
   readonly last_exit_code: number | null;
   /** What the daemon, or else the manager, says in words. */
@@ -165,7 +166,7 @@ export function serviceLogs(
 
 function isInstalled({ places, agent }: ServicePlace): boolean {
   return installedInstances(places).some(
-    (each) => each.wireKey === agent.wireKey && each.handle === agent.handle,
+    (each) => each.wire === agent.wireKey && each.handle === agent.handle,
   );
 }
 

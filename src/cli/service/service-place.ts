@@ -59,9 +59,10 @@ export function recordPath(places: Places, instance: string): string {
 
 /** A service that this user has installed: enough to install or remove it again. */
 export interface Installed {
-  readonly wireKey: string;
   readonly handle: string;
-  readonly wireDir: string;
+  /** Name of the wire's private folders. */
+  readonly wire: string;
+  readonly wire_dir: string;
 }
 
 /** What is done to a service that is installed. */
@@ -70,12 +71,12 @@ export type ServiceAction = "start" | "stop" | "restart";
 /** For `service install --all` (after an upgrade) and `service uninstall --all`. */
 export function installedInstances(places: Places): Installed[] {
   return namesIn(recordsFolder(places)).flatMap((name) => {
-    const [, wireKey, handle] = /^([\w-]+):(.+)\.env$/.exec(name) ?? [];
-    if (wireKey === undefined || handle === undefined) return [];
-    const record = textOf(recordPath(places, `${wireKey}:${handle}`)) ?? "";
+    const [, wire, handle] = /^([\w-]+):(.+)\.env$/.exec(name) ?? [];
+    if (wire === undefined || handle === undefined) return [];
+    const record = textOf(recordPath(places, `${wire}:${handle}`)) ?? "";
     const quoted = /^DEADDROP_WIRE="(.*)"$/m.exec(record)?.[1];
     if (quoted === undefined) return [];
-    return [{ wireKey, handle, wireDir: quoted.replaceAll(/\\(.)/g, "$1") }];
+    return [{ handle, wire, wire_dir: quoted.replaceAll(/\\(.)/g, "$1") }];
   });
 }
 

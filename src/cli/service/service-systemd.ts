@@ -53,7 +53,7 @@ export function uninstallSteps(place: ServicePlace, host: Host): Step[] {
   const { folder, dropIn } = unitFiles(place);
   const instance = instanceOf(place.agent);
   const others = installedInstances(place.places).filter(
-    ({ wireKey, handle }) => `${wireKey}:${handle}` !== instance,
+    ({ wire, handle }) => `${wire}:${handle}` !== instance,
   );
   return [
     attemptStep(host, "systemctl", ["--user", "disable", "--now", unitOf(place)]),

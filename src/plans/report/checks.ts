@@ -3,7 +3,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { Report, StepReport } from "./report.ts";
 
 /** Something that was expected of the work, and whether it holds. Spec 7.4. */
-export interface Check {
+export interface PlanCheck {
   readonly name: "steps_complete" | "tests_passed" | "planned_files" | "diff_files" | "diff_size";
   /** Null: nothing was reported that could be checked. */
   readonly ok: boolean | null;
@@ -32,7 +32,7 @@ export function checksOf(
   plan: Plan,
   reports: readonly StepReport[],
   { diff, maxDiff }: Expectations = {},
-): Check[] {
+): PlanCheck[] {
   const artifacts = reports.flatMap(({ report }) => report.artifacts ?? []);
   return [
     check("steps_complete", true, openSteps(plan)),
@@ -97,7 +97,11 @@ function tooManyLines({ files, range }: DiffFacts, maxDiff: number): string[] {
     : [`${range} changes ${lines} lines; at most ${maxDiff} are expected`];
 }
 
-function check(name: Check["name"], hasEvidence: boolean, details: readonly string[]): Check {
+function check(
+  name: PlanCheck["name"],
+  hasEvidence: boolean,
+  details: readonly string[],
+): PlanCheck {
   if (!hasEvidence) return { name, ok: null, details: [] };
   const more = details.length - MAX_DETAILS;
   const shown = details.slice(0, MAX_DETAILS);

@@ -1,6 +1,6 @@
 import { sanitise } from "../../wire/quote.ts";
 import { titleOf, type Plan, type Status } from "../plan/plan.ts";
-import type { Check } from "./checks.ts";
+import type { PlanCheck } from "./checks.ts";
 import type { Artifact, Outcome, StepReport } from "./report.ts";
 
 /** The end of a plan, as JSON has it. Spec 7.4. */
@@ -11,7 +11,7 @@ export interface FinalReport {
   /** All steps are complete and no check fails. */
   readonly ok: boolean;
   readonly steps: readonly FinalStep[];
-  readonly checks: readonly Check[];
+  readonly checks: readonly PlanCheck[];
 }
 
 export interface FinalStep {
@@ -29,7 +29,7 @@ export interface FinalStep {
   readonly reported_at: string | null;
 }
 
-const CHECK_WORDS: Readonly<Record<Check["name"], string>> = {
+const CHECK_WORDS: Readonly<Record<PlanCheck["name"], string>> = {
   steps_complete: "All steps are complete",
   tests_passed: "All tests passed",
   planned_files: "Reports name only planned files",
@@ -37,7 +37,7 @@ const CHECK_WORDS: Readonly<Record<Check["name"], string>> = {
   diff_size: "The change is small enough",
 };
 /** What is said of a check for which nothing was reported. */
-const UNKNOWN_WORDS: Partial<Record<Check["name"], string>> = {
+const UNKNOWN_WORDS: Partial<Record<PlanCheck["name"], string>> = {
   tests_passed: "No report names a test",
   planned_files: "No report names a file",
   diff_files: "The range of commits changes no file",
@@ -48,7 +48,7 @@ const MARKS = /[\\`*_{}[\]()#|<>~&!]|^[-+=]/gu;
 export function finalReport(
   plan: Plan,
   reports: readonly StepReport[],
-  checks: readonly Check[],
+  checks: readonly PlanCheck[],
   nowMs: number,
 ): FinalReport {
   return {

@@ -217,6 +217,7 @@ export function writeFinalReport(
 export interface Phase {
   readonly phase: "intake" | "plan" | "execute" | "verify" | "report";
   readonly done: boolean;
+  /** What it lacks, a text for each. */
   readonly missing: readonly string[];
 }
 

@@ -18,9 +18,11 @@ export interface ClaimView {
   from: string;
   /** Whom it binds. */
   to: string[];
+  /** Patterns, such as `src/**`. */
   paths: string[];
   mode: ClaimMode;
   reason: string | null;
+  /** Spec 3.7. */
   status: ClaimStatus;
   /** The claims that it lost to or is contested with. */
   against: { event_id: string; from: string }[];

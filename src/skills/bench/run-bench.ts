@@ -109,7 +109,7 @@ export interface TaskScore {
 export interface ToolScore {
   readonly tool: string;
   /** False: answers were scripted, and nothing is said of any model. */
-  readonly hasModel: boolean;
+  readonly has_model: boolean;
   readonly shape: number;
   readonly consistency: number | null;
   readonly tasks: readonly TaskScore[];
@@ -133,10 +133,10 @@ function scoreTask(
   };
 }
 
-function scoreTool(tool: string, hasModel: boolean, tasks: readonly TaskScore[]): ToolScore {
+function scoreTool(tool: string, has_model: boolean, tasks: readonly TaskScore[]): ToolScore {
   const known = tasks.flatMap(({ consistency }) => consistency ?? []);
   return {
-    ...{ tool, hasModel, tasks },
+    ...{ tool, has_model, tasks },
     shape: mean(tasks.map(({ shape }) => shape)),
     consistency: known.length === 0 ? null : mean(known),
   };

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { mailView, newsView } from "../../../src/agent/answers/mail.ts";
+import { mailView, newsOf } from "../../../src/agent/answers/mail.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
+import type { WaitedFor } from "../../../src/agent/answers/waited-for.ts";
 import { CoreWire } from "../../support/core-wire.ts";
 
 // What waits for an agent, without a word of a peer: for `wait`, and for the hooks of its tool.
@@ -19,10 +20,10 @@ test("who waits for anything, for what is urgent, or for what it owes, is ready 
   const wire = new CoreWire(root, ["forge", "scribe"]);
   await wire.settle();
   const { core } = wire.agent("forge");
-  const ready = () =>
-    (["any", "urgent", "owed"] as const).filter((each) => newsView(core, { for: each }).ready);
-  const nothing = { ready: false, unread: 0, notices: 0, urgent: 0, owed: 0, from: [] };
-  expect(newsView(core, {})).toEqual(nothing);
+  const news = (awaited: WaitedFor) => newsOf(mailView(core, {}), awaited);
+  const ready = () => (["any", "urgent", "owed"] as const).filter((each) => news(each).ready);
+  const nothing = { ready: false, unread: 0, notices: 0, urgent: 0, owed: 0, overdue: 0, from: [] };
+  expect(news("any")).toEqual(nothing);
   wire.agent("scribe").say("fyi");
   await wire.settle();
   expect(ready()).toEqual(["any"]);
@@ -30,8 +31,9 @@ test("who waits for anything, for what is urgent, or for what it owes, is ready 
   wire.agent("scribe").say("please", { type: "request" });
   await wire.settle();
   expect(ready()).toEqual(["any", "urgent", "owed"]);
-  expect(newsView(core, {})).toEqual({
-    ...{ ready: true, unread: 3, notices: 0, urgent: 1, owed: 1, from: ["scribe"] },
+  expect(news("any")).toEqual({
+    ...{ ready: true, unread: 3, notices: 0, urgent: 1, owed: 1, overdue: 0 },
+    from: [{ handle: "scribe", count: 3 }],
   });
   core.markRead("all");
   expect(ready()).toEqual(["owed"]);
@@ -39,7 +41,7 @@ test("who waits for anything, for what is urgent, or for what it owes, is ready 
     const about = { about: "a", kind: "refused", text: "t", peer: undefined } as const;
     core.store.notices.add(about, wire.nowMs);
   });
-  expect(newsView(core, {})).toMatchObject({ ready: true, unread: 0, notices: 1 });
+  expect(news("any")).toMatchObject({ ready: true, unread: 0, notices: 1 });
 });
 
 test("what was shown is not fresh again, and what is owed is late after its time", async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { inboxView } from "../../../src/agent/answers/messages.ts";
+import { inboxPage } from "../../../src/agent/answers/messages.ts";
 import { owedLists, pendingView, type ObligationView } from "../../../src/agent/answers/pending.ts";
 import { threadView } from "../../../src/agent/answers/threads.ts";
 import { placeJson } from "../../../src/wire/places.ts";
@@ -44,7 +44,7 @@ test("an answer is owed on both sides until it is given, and names what it answe
   });
   expect(request).toMatchObject({ type: "request", decision: null });
   // The message that asks says so.
-  const [first, second] = inboxView(scribe.core, {});
+  const [first, second] = inboxPage(scribe.core, {}).messages;
   expect(first?._meta.obligations).toEqual([proposal]);
   expect(second?._meta.obligations).toEqual([request]);
   scribe.answer(ask, true);

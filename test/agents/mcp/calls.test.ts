@@ -35,7 +35,7 @@ async function said(handle: string, tool: string, args: Args): Promise<string> {
 
 /** The newest message that an agent has got, as plain JSON. */
 async function newest(handle: string): Promise<Args> {
-  const messages = await wire.agent(handle).view("inbox", {});
+  const { messages } = await wire.agent(handle).view("inbox", {});
   const { type, from, to, subject, body, refs } = messages.at(-1) ?? {};
   return { type, from, to, subject, body: toPlain(body as never), refs };
 }

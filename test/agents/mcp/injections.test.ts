@@ -125,9 +125,9 @@ function clientOf(attack: string): Client {
         ...{ target: "forge", subject: attack, status: "pending", refused: null, answer: null },
       },
     ],
-    inbox_page: { messages: [message(attack)], more: 0, next: "1.1" },
-    search_page: { messages: [message(attack)], next: null },
-    news: { ready: true, unread: 1, notices: 1, urgent: 0, owed: 0, from: ["scribe"] },
+    inbox: { messages: [message(attack)], more: 0, next: "1.1" },
+    search: { messages: [message(attack)], next: null },
+    mail: { ready: true, unread: 1, notices: 1, urgent: 0, owed: 0, from: ["scribe"] },
     thread: [
       {
         ...{ correlation_id: attack, participants: ["forge", "scribe"], status: "open" },

@@ -47,11 +47,11 @@ function clientOf(body: string): Client {
     Array.from({ length: 500 }, (_, at) => make(at));
   const ids = { event_id: message(1, "").event_id ?? "", correlation_id: time };
   const views: { [N in ViewName]?: (args: never) => unknown } = {
-    inbox_page: ({ limit }: { limit: number }) => ({
+    inbox: ({ limit }: { limit: number }) => ({
       ...{ messages: page(limit), more: MESSAGES - limit, next: "1.1" },
     }),
-    search_page: ({ limit }: { limit: number }) => ({ messages: page(limit), next: "1.1" }),
-    news: () => ({ ready: true, unread: 1, notices: 3, urgent: 0, owed: 0, from: ["scribe"] }),
+    search: ({ limit }: { limit: number }) => ({ messages: page(limit), next: "1.1" }),
+    mail: () => ({ ready: true, unread: 1, notices: 3, urgent: 0, owed: 0, from: ["scribe"] }),
     thread: () => [
       {
         ...{ correlation_id: body, participants: ["forge", "scribe"], status: "open" },
@@ -196,7 +196,7 @@ describe("a page of the inbox", () => {
     const client = {
       handle: "forge",
       view: async (name: ViewName, asked: { after?: string; limit: number }) => {
-        if (name === "news") return { notices: 0 };
+        if (name === "mail") return { notices: 0 };
         const from = Number(asked.after ?? 0);
         const shown = messages.slice(from, from + asked.limit);
         const next = from + shown.length;

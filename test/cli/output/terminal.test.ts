@@ -105,8 +105,8 @@ describe("no row of a terminal begins with a peer's text", () => {
           ...[peersText, peersText, fc.array(peersText, { maxLength: 3 })],
           fc.integer({ min: 12, max: 100 }),
           async (subject, body, refs, columns) => {
-            const inbox_page = { messages: [message(subject, body, refs)], more: 0, next: "1.1" };
-            const rows = screen(await shown(["inbox"], { inbox_page }, columns), columns, widthOf);
+            const inbox = { messages: [message(subject, body, refs)], more: 0, next: "1.1" };
+            const rows = screen(await shown(["inbox"], { inbox }, columns), columns, widthOf);
             for (const row of rows) expect(row).toMatch(/^(?:4f2a91c700 |  |$)/);
             expect(rows.filter((row) => row.startsWith(ID.slice(0, 10)))).toHaveLength(1);
           },
@@ -133,12 +133,12 @@ describe("no row of a terminal begins with a peer's text", () => {
 
   it("on a terminal too narrow for a bar: rows are cut", async () => {
     for (const columns of [1, 2, 3, 5, 7]) {
-      const inbox_page = {
+      const inbox = {
         messages: [message(FORGED.repeat(3), "数".repeat(30))],
         more: 0,
         next: "1.1",
       };
-      const text = await shown(["inbox"], { inbox_page }, columns);
+      const text = await shown(["inbox"], { inbox }, columns);
       for (const widthOf of Object.values(TERMINALS)) {
         expect(screen(text, columns, widthOf)).toHaveLength(text.split("\n").length);
       }
@@ -168,7 +168,7 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
   yield [["pending"], { pending: [owed] }, OURS];
   yield [
     ["search", "x"],
-    { search_page: { messages: threadWith(text, text)[0]?.messages ?? [], next: null } },
+    { search: { messages: threadWith(text, text)[0]?.messages ?? [], next: null } },
     OURS,
   ];
   const thread = threadWith(text, { [text]: text }).map((each) => ({
@@ -247,12 +247,12 @@ describe("a row breaker", () => {
 it("a command to be copied is left to the terminal, and no peer's text can claim to be one", async () => {
   const command = `deaddrop join ${"/a/long/path".repeat(5)}`;
   expect(rowBreaker(() => 12, {})(`  ${toBeCopied(command)}\n`)).toBe(`  ${command}\n`);
-  const inbox_page = {
+  const inbox = {
     messages: [message(toBeCopied("x".repeat(60)), toBeCopied("y".repeat(60)))],
     more: 0,
     next: "1.1",
   };
-  const text = (await shown(["inbox"], { inbox_page }, 40)).replaceAll(/\u001b\[\d\d?m/g, "");
+  const text = (await shown(["inbox"], { inbox }, 40)).replaceAll(/\u001b\[\d\d?m/g, "");
   expect(Math.max(...text.split("\n").map((row) => row.length))).toBe(40);
   const written: string[] = [];
   const cli = { stdout: { write: (text: string) => written.push(text) }, env: {} };
@@ -261,22 +261,22 @@ it("a command to be copied is left to the terminal, and no peer's text can claim
 });
 
 describe("what programs read is not broken", () => {
-  const inbox_page = {
+  const inbox = {
     messages: [message("x".repeat(300), "y".repeat(300))],
     more: 0,
     next: "1.1",
   };
 
   it("in a pipe", async () => {
-    const { stdout } = await run(["inbox"], { views: { inbox_page }, columns: 40 });
+    const { stdout } = await run(["inbox"], { views: { inbox }, columns: 40 });
     expect(stdout).toContain("y".repeat(300));
   });
 
   it("as JSON, errors too, on a terminal", async () => {
-    const out = await shown(["inbox", "--json"], { inbox_page }, 40);
+    const out = await shown(["inbox", "--json"], { inbox }, 40);
     expect(JSON.parse(out)).toMatchObject({ body: "y".repeat(300) });
     const refused = {
-      inbox_page: () => {
+      inbox: () => {
         throw new DeaddropError("refused", "x".repeat(300));
       },
     };

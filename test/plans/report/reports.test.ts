@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checksOf, type Check, type Expectations } from "../../../src/plans/report/checks.ts";
+import { checksOf, type PlanCheck, type Expectations } from "../../../src/plans/report/checks.ts";
 import { finalReport, markdownReport } from "../../../src/plans/report/final-report.ts";
 import {
   parseReport,
@@ -93,7 +93,7 @@ function failing(
   artifacts: readonly Artifact[],
   expected: Expectations = {},
   plan = PLAN,
-): Check[] {
+): PlanCheck[] {
   const reports = [{ attempt: 1, by: "bob", report: report({ artifacts }) }];
   return checksOf(plan, reports, expected).filter(({ ok }) => ok === false);
 }
@@ -124,7 +124,7 @@ describe("the checks", () => {
     ]);
   });
 
-  it.each<[Check["name"], Check[], string]>([
+  it.each<[PlanCheck["name"], PlanCheck[], string]>([
     [
       "steps_complete",
       failing(artifacts, {}, planOf(stepsText("a self - src/")).plan),

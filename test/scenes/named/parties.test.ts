@@ -96,7 +96,7 @@ for (const holder of ["quill", "forge"]) {
     }
     const peers = await wire.agent(holder).view("peers", undefined);
     expect(peers.filter(({ held }) => held).map(({ handle }) => handle)).toEqual(["vane"]);
-    expect(await wire.agent(holder).view("inbox", {})).not.toContainEqual(
+    expect((await wire.agent(holder).view("inbox", {})).messages).not.toContainEqual(
       expect.objectContaining({ from: "vane" }),
     );
     await expectSameEverywhere(wire);
@@ -147,7 +147,7 @@ test("a required party that floods for a day: the proposal is reverted then, and
 });
 
 async function inbox(wire: SimulatedWire): Promise<number> {
-  return (await wire.agent("forge").view("inbox", {})).length;
+  return (await wire.agent("forge").view("inbox", {})).messages.length;
 }
 
 test("a required party that is held: no deadline but the 24 hours runs, and what it says meanwhile counts nowhere", async () => {

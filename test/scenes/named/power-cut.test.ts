@@ -21,7 +21,7 @@ async function quiet(): Promise<{ wire: SimulatedWire; checker: PromiseChecker }
 }
 
 async function inboxOf(wire: SimulatedWire): Promise<string[]> {
-  return (await wire.agent("scribe").view("inbox", {})).map(({ subject }) => subject);
+  return (await wire.agent("scribe").view("inbox", {})).messages.map(({ subject }) => subject);
 }
 
 /** What a file has of its author's chain. */

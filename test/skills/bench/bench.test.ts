@@ -78,7 +78,9 @@ test("the tasks that come with deaddrop have recorded answers with all that is e
   const printed = await project.fine("bench", "skills");
   expect(printed).toContain("No model was asked");
   const tools = await scores(project);
-  expect(tools).toMatchObject([{ tool: "scripted", hasModel: false, shape: 1, consistency: null }]);
+  expect(tools).toMatchObject([
+    { tool: "scripted", has_model: false, shape: 1, consistency: null },
+  ]);
   expect(tools[0]?.tasks.map(({ task }) => `${task}.json`)).toEqual(names.toSorted());
   // Also in a project that has got them by init.
   await project.fine("skills", "init");
@@ -110,7 +112,7 @@ test("each tool has its scores: of shape, and of how alike its answers are", asy
     project,
     ...["--tasks", "tasks", "--exec", `honest=${node} honest.mjs`, "--exec", `${node} none.mjs`],
   );
-  expect(honest).toMatchObject({ tool: "honest", hasModel: true });
+  expect(honest).toMatchObject({ tool: "honest", has_model: true });
   expect(honest?.shape).toBeCloseTo((1 + 1 + 4 / 5) / 3);
   expect(honest?.consistency).toBeCloseTo(2 / 3);
   expect(honest?.tasks[0]?.missing).toEqual([{ what: "the outcome failure or partial", runs: 1 }]);

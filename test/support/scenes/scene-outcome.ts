@@ -73,7 +73,7 @@ export function requestEndsOf(requests: readonly RequestView[]): RequestEnd[] {
 }
 
 async function threadCountOf(agent: Agent): Promise<number> {
-  const { messages: found } = await agent.view("search_page", { text: "", limit: 10_000 });
+  const { messages: found } = await agent.view("search", { text: "", limit: 10_000 });
   return threadsOf(
     agent,
     found.map(({ correlation_id: id }) => id),

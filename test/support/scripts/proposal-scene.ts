@@ -17,7 +17,7 @@ export function note(to: readonly string[], subject: string): PlainDraft {
 
 /** What an agent's inbox holds: author and subject of each message. */
 export async function subjectsOf(wire: SimulatedWire, who: string): Promise<string[]> {
-  const inbox = await wire.agent(who).view("inbox", {});
+  const { messages: inbox } = await wire.agent(who).view("inbox", {});
   return inbox.map(({ from, subject }) => `${from}: ${subject}`);
 }
 

@@ -113,7 +113,7 @@ async function inboxText(call: Call, args: InboxArgs): Promise<string> {
   if (args.from !== undefined) await recipients(client, [args.from]);
   const isNewest = !unread && cursor === undefined;
   const { texts, left, cursor: next } = await (isNewest ? newest(call, args) : oldest(call, args));
-  const { notices } = await client.view("news");
+  const { notices } = await client.view("mail");
   return [
     `You are ${client.handle}. ${counted(texts.length, unread)}.`,
     ...(notices > 0 ? [`${notices} unread notices: read {"what":"notices"}`] : []),
@@ -136,7 +136,7 @@ function limitOf({ limit = SHOWN_MESSAGES }: InboxArgs): number {
 
 async function newest(call: Call, args: InboxArgs): Promise<Shown> {
   const { from } = args;
-  const page = await call.client.view("inbox_page", {
+  const page = await call.client.view("inbox", {
     ...(from === undefined ? {} : { from }),
     ...{ limit: Math.min(limitOf(args), SHOWN_MESSAGES), newest: true },
   });
@@ -158,7 +158,7 @@ async function oldest(call: Call, args: InboxArgs): Promise<Shown> {
   while (texts.length < limit) {
     const asked = { ...query, ...(after === undefined ? {} : { after }) };
     const count = Math.min(AT_A_TIME, limit - texts.length);
-    const page = await call.client.view("inbox_page", { ...asked, limit: count });
+    const page = await call.client.view("inbox", { ...asked, limit: count });
     const fits = fitting(page.messages, render(call, args), room);
     // Not even the first of them: it begins the next result.
     const isFull = texts.length > 0 && tokensOf(fits.slice(0, 1)) > room;
@@ -168,7 +168,7 @@ async function oldest(call: Call, args: InboxArgs): Promise<Shown> {
     left = leftOf(page, fits.length);
     if (fits.length < page.messages.length) {
       // The place behind the last message that is shown.
-      const last = await call.client.view("inbox_page", { ...asked, limit: fits.length });
+      const last = await call.client.view("inbox", { ...asked, limit: fits.length });
       return { texts, left, cursor: last.next };
     }
     after = page.next;

@@ -131,7 +131,7 @@ function named({ messages }: ThreadView, id: string): HeldMessage {
 
 async function searchText({ client, frame }: Call, args: ReadArgs): Promise<string> {
   const { limit = SEARCH_LIMIT, cursor } = args;
-  const page = await client.view("search_page", {
+  const page = await client.view("search", {
     text: needed(args.text, "search", "text"),
     limit: Math.min(Math.max(1, limit), MAX_SEARCH_LIMIT),
     ...(cursor === undefined ? {} : { before: cursor }),
