@@ -152,9 +152,9 @@ JS
 }
 
 is_built() {
-  [ -f "$1/dist/commands/hook.js" ] &&
+  [ -f "$1/dist/commands/hook.cjs" ] &&
     [ -z "$(find "$1/src" "$1/build" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
-      -newer "$1/dist/commands/hook.js" -print | head -n 1)" ]
+      -newer "$1/dist/commands/hook.cjs" -print | head -n 1)" ]
 }
 
 build_source() {

@@ -10,8 +10,8 @@ const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 
 const root = join(__dirname, "..");
-const HOOK = "dist/commands/hook.js";
-/** They run long, and fastest as modules. */
+const HOOK = "dist/commands/hook.cjs";
+/** They run long, with threads that load their own files. */
 const LONG = ["daemon", "audit"];
 
 const has = (path) => existsSync(join(root, path));
@@ -23,10 +23,8 @@ function isOldNode() {
 }
 
 async function mainOf(args) {
-  if (has("dist/commands/first.js") && !args.some((arg) => LONG.includes(arg))) {
-    return require("./commands.js").openCommands(root).main;
-  }
-  return (await import("../dist/cli/main.js")).main;
+  const isBundled = has("dist/commands/main.js") && !args.some((arg) => LONG.includes(arg));
+  return (await import(isBundled ? "../dist/commands/main.js" : "../dist/cli/main.js")).main;
 }
 
 /** The hook of a tool runs again and again while an agent waits. */

@@ -41,7 +41,7 @@ async function dispatch(name: string | undefined, rest: readonly string[], cli: 
     case "--version":
     case "-V":
     case "version": {
-      const { version } = await import("./version.ts");
+      const { version } = await import("../setup/program.ts");
       cli.stdout.write(`${version()}\n`);
       return;
     }

@@ -9,7 +9,7 @@ import { define, type FlagsOf, type Options } from "../command.ts";
 import { findHandle, findWire, type Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { rowBreaker } from "../output/terminal.ts";
-import { daemonNodeOptions, programPath } from "../program-path.ts";
+import { daemonNodeOptions, programPath } from "../../setup/program.ts";
 
 const OPTIONS = {
   "--once": "one round, then end",

@@ -4,8 +4,7 @@ import { runMcp } from "../../agents/mcp/run-mcp.ts";
 import { readSkill } from "../../agents/skill/skill-text.ts";
 import { define } from "../command.ts";
 import { findWire, UnclearIdentity, whoHere, type Cli, type GlobalFlags } from "../context.ts";
-import { skillPath } from "../program-path.ts";
-import { version } from "../version.ts";
+import { skillPath, version } from "../../setup/program.ts";
 
 /** The tools of one agent, over standard input and output. Spec 8.1. */
 export const mcp = define({

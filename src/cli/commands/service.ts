@@ -11,7 +11,7 @@ import type { Cli, GlobalFlags } from "../context.ts";
 import { userName } from "../input/user-name.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { stepsText } from "../output/setup-text.ts";
-import { daemonNodeOptions, programPath } from "../program-path.ts";
+import { daemonNodeOptions, programPath } from "../../setup/program.ts";
 import {
   installService,
   runService,

@@ -1,3 +1,4 @@
+import { shippedTiersText } from "../../setup/program.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditReport } from "../../agent/answers/audit.ts";
@@ -49,9 +50,9 @@ async function makeWire(told: Telling): Promise<void> {
 }
 
 function layTiersReady(stage: Stage): void {
-  const shipped = JSON.parse(
-    readFileSync(new URL("../../../tiers.json", import.meta.url), "utf8"),
-  ) as { tiers: Record<string, { cadence_seconds: number }> };
+  const shipped = JSON.parse(shippedTiersText()) as {
+    tiers: Record<string, { cadence_seconds: number }>;
+  };
   const tiers = Object.fromEntries(
     Object.entries(CADENCES).map(([tier, seconds]) => [tier, { cadence_seconds: seconds }]),
   );

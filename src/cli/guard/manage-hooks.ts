@@ -1,4 +1,4 @@
-import { fileURLToPath } from "node:url";
+import { programPath } from "../../setup/program.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
 import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
@@ -36,7 +36,7 @@ export function install(cli: Cli, flags: InstallFlags): void {
   }
   const written = installHooks(path, {
     node: process.execPath,
-    bin: fileURLToPath(new URL("../../../bin/deaddrop.js", import.meta.url)),
+    bin: programPath(),
     settings: place.paths.settings,
   });
   const { top } = repository.workTree;

@@ -37,7 +37,7 @@ import {
   type GlobalFlags,
 } from "../context.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { pluginPath, programPath, skillPath } from "../program-path.ts";
+import { pluginPath, programPath, skillPath } from "../../setup/program.ts";
 
 /** A tool in a place, as one agent is joined to it. */
 export interface ToolJoining extends ToolRemoval {

@@ -10,7 +10,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { daemonNodeOptions, programPath } from "../program-path.ts";
+import { daemonNodeOptions, programPath } from "../../setup/program.ts";
 import { joiningOf, type ToolJoining } from "./joining.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 

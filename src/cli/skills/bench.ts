@@ -13,7 +13,7 @@ import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { repeatable, count, define } from "../command.ts";
 import { emit, table } from "../output/output.ts";
 import { rows, wrongUsage, untilStopped } from "../plans/plan-place.ts";
-import { shippedFolders } from "../program-path.ts";
+import { shippedFolders } from "../../setup/program.ts";
 import { projectAt } from "./skills-place.ts";
 
 const USUAL_RUNS = 3;

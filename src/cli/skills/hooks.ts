@@ -7,7 +7,7 @@ import { installSkillsHook, removeSkillsHook } from "../../skills/setup/install-
 import { define } from "../command.ts";
 import { emit } from "../output/output.ts";
 import { rows } from "../plans/plan-place.ts";
-import { programPath } from "../program-path.ts";
+import { programPath } from "../../setup/program.ts";
 import { projectAt } from "./skills-place.ts";
 
 /** `deaddrop skills hooks install`: git checks skills and mirrors before each commit. Spec 7.1. */

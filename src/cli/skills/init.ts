@@ -7,7 +7,7 @@ import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { define } from "../command.ts";
 import { emit } from "../output/output.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
-import { schemaPath, shippedFolders } from "../program-path.ts";
+import { schemaPath, shippedFolders } from "../../setup/program.ts";
 import { libraryPlace, projectAt } from "./skills-place.ts";
 import { mirrorRows, mirrorView, syncExitCode } from "./sync.ts";
 

@@ -6,7 +6,7 @@ import type { AgentCard } from "../../trust/cards/card.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { version } from "../version.ts";
+import { version } from "../../setup/program.ts";
 import { cardPath } from "../../storage/paths.ts";
 
 export interface ExportFlags extends GlobalFlags {

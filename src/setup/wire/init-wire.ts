@@ -32,7 +32,8 @@ import { setupReport, type SetupReport } from "../report.ts";
 import { correctSharingSteps } from "./sharing.ts";
 import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "../steps.ts";
-import { newConfigText, protocolSubject, readWireConfig, shippedTiersText } from "./wire-config.ts";
+import { shippedTiersText } from "../program.ts";
+import { newConfigText, protocolSubject, readWireConfig } from "./wire-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { ONE_USER, type Sharing, sharedByGroup, sharingOf } from "../../storage/sharing.ts";
 

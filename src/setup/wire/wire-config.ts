@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
@@ -17,11 +16,6 @@ export function newConfigText(wireId: string, roster: readonly string[]): string
     limits: DEFAULT_LIMITS,
   };
   return `${JSON.stringify(config, null, 2)}\n`;
-}
-
-/** tiers.json as it is published with the program. Spec 4.9. */
-export function shippedTiersText(): string {
-  return readFileSync(new URL("../../../tiers.json", import.meta.url), "utf8");
 }
 
 /** What config.json of a wire says; undefined when the wire has none. Throws when it is invalid. */

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { oneIdentity } from "../../../src/agents/mcp/identity.ts";
 import { makeServer } from "../../../src/agents/mcp/server.ts";
 import { HELP_TOPICS, readSkill } from "../../../src/agents/skill/skill-text.ts";
-import { skillPath } from "../../../src/cli/program-path.ts";
+import { skillPath } from "../../../src/setup/program.ts";
 import { mailText } from "../../../src/framing/mail-text.ts";
 import { withBlock } from "../../../src/setup/agents-file.ts";
 import { SESSION_STARTS, tokens } from "../../support/mcp-tokens.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { readSkill } from "../../../src/agents/skill/skill-text.ts";
 import type { SendAnswer } from "../../../src/api/client.ts";
-import { skillPath } from "../../../src/cli/program-path.ts";
+import { skillPath } from "../../../src/setup/program.ts";
 import { CODING_TOOLS, toolOrSkip } from "../../support/processes/coding-tool-cache.ts";
 import { talk } from "../../support/processes/coding-tools.ts";
 import { tokens } from "../../support/mcp-tokens.ts";
