@@ -106,7 +106,7 @@ export const TROUBLES = {
   },
   log_forked: {
     title: "the chain of {peer} is forked at line {seq}, so nothing from there on is delivered",
-    detail: "{lines}",
+    detail: "lines {lines}",
     end: "deaddrop peer show {peer}",
     behind: ["peer_held"],
     concernsWire: true,
@@ -119,7 +119,7 @@ export const TROUBLES = {
   clock_skew: {
     title: "the clocks of {peer} and of this machine differ",
     detail: "{difference}",
-    end: "compare both clocks with a time server (timedatectl); what waits is delivered as it is dated after: deaddrop peer reset {peer}",
+    end: "compare both clocks with a time server (timedatectl); to deliver what waits as it is dated: deaddrop peer reset {peer}",
     behind: ["peer_held"],
   },
   log_unreadable: {

@@ -92,6 +92,19 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   expect(await commandIn(wire, "scribe", "status")).not.toContain("sent_ahead");
 });
 
+test("a peer with a clock ahead is told as that, and not as silent besides", async () => {
+  const wire = await pair();
+  wire.setClock("scribe", 2 * HOUR);
+  await wire.pass(30 * MINUTE);
+  await commandIn(wire, "forge", "incident", "notices", "--mark-read");
+  expect(await check(wire)).toMatch(/^clock_skew: .* dated 1\d\d min ahead of ours.*\n\(exit 1\)$/);
+  const told = await wire.agent("forge").view("notices", undefined);
+  expect(told.map(({ cause }) => cause)).toEqual(["clock_skew"]);
+  wire.setClock("scribe", 0);
+  await wire.pass(10 * MINUTE);
+  expect(await check(wire)).toBe(NOTHING);
+});
+
 test("an overdue answer is wrong for who owes it and for who waits", async () => {
   const wire = await pair();
   await wire.send("forge", { ...say("look at it"), ackRequired: true });
