@@ -12,7 +12,7 @@ for await (const { type, body, _meta } of wire.inbox()) {
   const [id, key] = [_meta.id, `for ${_meta.id}`];
   if (type === "ack" && body.request_type === "plan_approval") {
     learnt.approved = body.approve;
-    await twice((wire) => wire.claim({ paths: ["src/**"], mode: "exclusive", key: "claim" }));
+    await twice((wire) => wire.claim({ paths: ["src/**"], key: "claim" }));
     const ship = { subject: "the file", state: "it is written", refs: [file], key: "ship" };
     await twice((wire) => wire.ship(ship));
     await twice((wire) => wire.release(undefined, { key: "release" }));
