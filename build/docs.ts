@@ -13,7 +13,10 @@ const SETTINGS_PAGE = "docs/settings.md";
 const TROUBLES_PAGE = "docs/troubles.md";
 const VIEWS_PAGE = "docs/views.md";
 
+const ARCHITECTURE_PAGE = "docs/architecture.md";
+
 const FILES = {
+  [ARCHITECTURE_PAGE]: () => fill(read(ARCHITECTURE_PAGE), "rooms", roomsTable()),
   [SCHEMA]: () => JSON.stringify(configSchema()),
   [SETTINGS_PAGE]: () => settingsPage(configSchema()),
   [TROUBLES_PAGE]: troublesPage,
@@ -62,6 +65,24 @@ function settingsPage(schema: Schema): string {
   );
   const head = ["key", "value", "default", "unit", "meaning"];
   return fill(page, "policy", table([head, ...policy, ...limits]));
+}
+
+function roomsTable(): string {
+  const rows = Object.entries(JSON.parse(read("build/rooms.json")) as Record<string, Room>).map(
+    ([name, { about, imports, pure }]) => {
+      const folders = pure?.folders === undefined ? "" : `: ${pure.folders.join(", ")}`;
+      const words = pure === undefined ? about : `${about} (pure${folders})`;
+      const others = imports.includes("*") ? "every other room" : imports.join(", ");
+      return [`\`${name}/\``, words, others === "" ? "nothing of ours" : others];
+    },
+  );
+  return table([["room", "is about", "imports"], ...rows]);
+}
+
+interface Room {
+  readonly about: string;
+  readonly imports: readonly string[];
+  readonly pure?: { readonly folders?: readonly string[] };
 }
 
 function troublesPage(): string {

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import ROOMS from "../../build/rooms.json" with { type: "json" };
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const checkout = resolve(import.meta.dirname, "../..");
@@ -127,9 +128,10 @@ interface Finding {
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "deaddrop-lint-"));
-  for (const file of [".oxlintrc.json", "tsconfig.json", "package.json"]) {
+  for (const file of ["oxlint.config.js", "build/rooms.json", "tsconfig.json", "package.json"]) {
     cpSync(join(checkout, file), join(folder, file));
   }
+  for (const room of Object.keys(ROOMS)) mkdirSync(join(folder, "src", room), { recursive: true });
   symlinkSync(join(checkout, "node_modules"), join(folder, "node_modules"));
   for (const [path, text] of Object.entries(PLANTED)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -141,7 +143,8 @@ afterAll(() => {
 });
 
 test("the linter catches every planted mistake and nothing beside them", () => {
-  const run = spawnSync(join(checkout, "node_modules/.bin/oxlint"), ["--format", "json"], {
+  const args = ["-c", "oxlint.config.js", "--format", "json", "src"];
+  const run = spawnSync(join(checkout, "node_modules/.bin/oxlint"), args, {
     cwd: folder,
     encoding: "utf8",
   });
