@@ -5,11 +5,12 @@ import { PLAN_APPROVAL, SHUTDOWN } from "../protocol/asks/requests.ts";
 import { definedFields } from "../wire/defined-fields.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";
 import { quote } from "../wire/quote.ts";
+import { closest } from "../wire/suggest.ts";
 import { prepareVerdict } from "./answer.ts";
 import { endOf, refuseByHand } from "./correct.ts";
 import { ANYWAY, EXTRAS, extrasOf, REASON, TO } from "./fields.ts";
 import { cutSubject, parentOf, type Parent } from "./naming/parent.ts";
-import { isRecipient, recipients, withParties } from "./naming/recipients.ts";
+import { isRecipient, peersOf, recipients, withParties } from "./naming/recipients.ts";
 import { newRequestId, requestNamed } from "./naming/request-named.ts";
 import { body, choice, flag, text, verb } from "./verb.ts";
 import { dueInstant } from "./words/times.ts";
@@ -69,6 +70,11 @@ export const request = verb({
         hint: "a type is a name in small letters, such as shutdown, plan_approval or review",
       });
     }
+    if (type === ANY_TYPE && args.subject === undefined && (args.body ?? "") === "") {
+      throw new DeaddropError("usage", "the request does not say what it asks for", {
+        hint: 'deaddrop request PEER "subject" "body"',
+      });
+    }
     const plan = planFields(type, args.plan);
     const text = withState("request", args.body ?? "", args.state);
     const due = args.due === undefined ? {} : { due: dueInstant(args.due, nowMs) };
@@ -88,27 +94,27 @@ export const request = verb({
 });
 
 /**
- * The type is one word, agents are named before or behind it, and what is more than a word is subject
- * and body. A single word that names nobody is taken for a handle, which is then unknown.
+ * The type is one word, agents are named before or behind it, and the rest is subject and body. A single
+ * word that names nobody is taken for a handle until an agent is named, and when it is like one.
  */
 async function wordsOf(client: Client, words: readonly string[]) {
+  const peers = await peersOf(client);
   const to: string[] = [];
   const texts: string[] = [];
   let type: string | undefined;
   for (const word of words) {
-    if (/\s/.test(word)) texts.push(word);
-    else if (type === undefined && !(await isRecipient(client, word))) type = word;
-    else to.push(word);
+    const isWord = !/\s/.test(word);
+    const isHandle = isWord && (await isRecipient(client, word));
+    if (isWord && !isHandle && type === undefined && texts.length === 0) type = word;
+    else if (isHandle || (isWord && (to.length === 0 || closest(word, peers) !== undefined))) {
+      to.push(word);
+    } else texts.push(word);
   }
   const [subject, body, another] = texts;
   if (another !== undefined) {
-    throw new DeaddropError(
-      "usage",
-      "a request has a subject and a body, and here is a third text",
-      {
-        hint: 'deaddrop request TYPE PEER "subject" "body"',
-      },
-    );
+    throw new DeaddropError("usage", "a request has a subject and a body, not a third text", {
+      hint: 'deaddrop request TYPE PEER "subject" "body"',
+    });
   }
   return definedFields({ type, to: to.length === 0 ? undefined : to, subject, body });
 }

@@ -122,6 +122,8 @@ describe("request", () => {
     ],
     ["a missing file", ["request", "plan_approval", "--plan-file", "none.md"], "none.md"],
     ["an agent that is not here", ["request", "review", "scrib"], "did you mean scribe?"],
+    ["nothing that is asked", ["request", "scribe"], "does not say what it asks for"],
+    ["a handle that is like one", ["request", "review", "scribe", "scrib"], "did you mean scribe?"],
     ["a time that is over", ["request", "review", "--due", "1s"], "too soon"],
   ])("refuses %s", async (_what, args, problem) => {
     const { recording, stderr, exitCode } = await run(args, { cwd: folder });

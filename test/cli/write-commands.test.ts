@@ -70,7 +70,7 @@ describe("send", () => {
     [["scribe", "--subject", "hi"], ["scribe"], "hi", ""],
     [["scribe", "--subject", "hi", "there"], ["scribe"], "hi", "there"],
     [["mason", "see this", "--body", "text"], ["mason"], "see this", "text"],
-    [["scribe", "hi", "--to", "mason"], ["mason"], "scribe", "hi"],
+    [["scribe", "--to", "mason"], ["mason"], "scribe", ""],
     [["hello", "hi", "--to", "all"], ["*"], "hello", "hi"],
   ])(
     "takes a first word that is an agent's handle, or all, for the recipient: %j",
@@ -94,6 +94,7 @@ describe("send", () => {
     [["forge", "hello"], '"forge" is you', "the others are scribe, mason"],
     [["scribe"], "no subject", 'deaddrop … "subject" "body"'],
     [["a", "b", "c", "--to", "mason"], "the recipient is given twice", "give it once"],
+    [["scribe", "hi", "--to", "mason"], "the recipient is given twice", "give it once"],
   ])("refuses words that cannot be a message: %j", async (args, problem, hint) => {
     const { exitCode, stderr } = await refused(["send", ...args], { views: THREE });
     expect(exitCode).toBe(1);

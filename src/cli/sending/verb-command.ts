@@ -115,6 +115,9 @@ async function inOrder(
     word !== undefined &&
     (words.length === spelled.length || (await isRecipient(client, word)));
   const texts = isTo ? rest : words;
+  if ("to" in given && word !== undefined && rest.length > 0 && (await isRecipient(client, word))) {
+    throw givenTwice("to", "an argument and as --to");
+  }
   const fields = open.filter(({ key }) => key !== "to");
   if (texts.length > fields.length) {
     const twice = spelled.find(({ key }) => key in given)?.key ?? "";
