@@ -23,7 +23,6 @@ const CONFIG_TROUBLE: ReadonlySet<StorageCode> = new Set([
   "unsafe_mode",
   "not_a_wire",
   "corrupt",
-  "rolled_back",
 ]);
 
 /** Files that are missing, unsafe or damaged are configuration, not a failing disk. Spec 8.6. */

@@ -200,7 +200,7 @@ export class Database {
     } catch (error) {
       const failure = toStorageError(error, this.path, "committing");
       if (!isSqlite(error, "SQLITE_IOERR")) throw failure;
-      throw new StorageError("outcome_unknown", this.path, "the disk failed during a commit", {
+      throw new StorageError("io", this.path, "the disk failed during a commit", {
         hint: "look at the system log (dmesg); what was sent is known after a restart",
         cause: failure,
       });

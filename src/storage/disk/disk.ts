@@ -5,19 +5,12 @@ export type StorageCode =
   | "missing"
   | "exists"
   | "not_a_file"
-  | "linked"
-  | "symlink"
   | "disk_full"
   | "read_only"
   | "denied"
-  | "sync_failed"
   | "io"
   | "locked"
-  | "replaced"
   | "corrupt"
-  | "identity_in_use"
-  | "outcome_unknown"
-  | "rolled_back"
   | "unsafe_mode"
   | "not_a_wire";
 
@@ -176,7 +169,7 @@ export function openIfThere(disk: Disk, path: string): DiskFile | undefined {
 }
 
 /** Something else is there instead of a file, or we may not read it: the disk itself works. */
-const OBSTRUCTED: ReadonlySet<StorageCode> = new Set(["not_a_file", "linked", "symlink", "denied"]);
+const OBSTRUCTED: ReadonlySet<StorageCode> = new Set(["not_a_file", "denied"]);
 
 /**
  * `openIfThere` for files that others can put something else in the place of (a link, a pipe, a

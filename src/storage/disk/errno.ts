@@ -36,7 +36,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   EACCES: DENIED,
   EPERM: DENIED,
   ELOOP: {
-    code: "symlink",
+    code: "not_a_file",
     problem: "a symbolic link where a file belongs",
     hint: "files of a wire are never links: put the file itself there",
   },

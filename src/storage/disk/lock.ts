@@ -33,7 +33,7 @@ export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: numbe
       return { ok: false, holder };
     }
     if (!stillNamed(disk, file)) {
-      throw new StorageError("replaced", path, "was removed or replaced while we waited for it", {
+      throw new StorageError("io", path, "was removed or replaced while we waited for it", {
         hint: "never delete a lock file: the kernel frees the lock by itself; try again",
       });
     }

@@ -247,16 +247,21 @@ function refuseUnlessPlain(path: string, stat: FileStat): void {
     });
   }
   if (stat.nlink !== 1) {
-    throw new StorageError("linked", path, `has ${stat.nlink} names (hard links), not one`, {
+    throw new StorageError("not_a_file", path, `has ${stat.nlink} names (hard links), not one`, {
       hint: `find its other names (find . -inum ${stat.ino}) and keep one`,
     });
   }
 }
 
 function symlinkError(path: string): StorageError {
-  return new StorageError("symlink", path, "a symbolic link where a real folder or file belongs", {
-    hint: "nothing inside a wire may be a link: put the folder or file itself there",
-  });
+  return new StorageError(
+    "not_a_file",
+    path,
+    "a symbolic link where a real folder or file belongs",
+    {
+      hint: "nothing inside a wire may be a link: put the folder or file itself there",
+    },
+  );
 }
 
 interface Guard {

@@ -100,7 +100,7 @@ function secondDescriptor(path: string, fd: number): number {
   const [ours, named] = [fs.fstatSync(fd), fs.fstatSync(second)];
   if (ours.ino === named.ino && ours.dev === named.dev) return second;
   fs.closeSync(second);
-  throw new StorageError("replaced", path, "was replaced while it was open", {
+  throw new StorageError("io", path, "was replaced while it was open", {
     hint: "find out which program did that; then start again",
   });
 }
@@ -120,7 +120,7 @@ function writeAgain(path: string, fd: number, from: number, to: number): void {
 }
 
 function syncFailed(path: string, cause: unknown): StorageError {
-  return new StorageError("sync_failed", path, "the disk failed to store what was written", {
+  return new StorageError("io", path, "the disk failed to store what was written", {
     hint: "look at the system log (dmesg) and the disk; nothing is written until deaddrop has recovered",
     cause,
   });

@@ -122,7 +122,7 @@ function versionOf(path: string, text: string): number {
 }
 
 function rolledBack(path: string, is: string, seen: number): StorageError {
-  return new StorageError("rolled_back", path, `${is}, but version ${seen} was seen before`, {
+  return new StorageError("corrupt", path, `${is}, but version ${seen} was seen before`, {
     hint: "somebody put an older store back, and with it keys that may be revoked: restore the newest backup",
   });
 }
@@ -132,7 +132,7 @@ function lost({ trust, handle, ...paths }: AgentPaths, seen: number): StorageErr
   const [wireDir, stateDir, moved] = [paths.wireDir, paths.stateDir, `${paths.stateDir}.lost`].map(
     shellWord,
   ) as [string, string, string];
-  return new StorageError("rolled_back", trust, `is missing, but version ${seen} was seen before`, {
+  return new StorageError("corrupt", trust, `is missing, but version ${seen} was seen before`, {
     hint: [
       "with a backup:",
       `  deaddrop restore FILE --wire ${wireDir} --as ${handle}`,

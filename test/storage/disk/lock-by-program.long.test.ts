@@ -8,16 +8,16 @@ lockSuite(BY_PROGRAM);
 
 it("doctor names the way, and says what to install where there is none", () => {
   expect(checkLocks()).toMatchObject({
-    result: "ok",
+    check: "kernel locks",
     detail: expect.stringContaining("by the program flock (koffi does not load: "),
   });
   const path = process.env["PATH"];
   process.env["PATH"] = "";
   try {
     expect(checkLocks()).toMatchObject({
-      result: "failed",
+      code: "no_locks",
       detail: expect.stringContaining("flock(1) was not found in PATH"),
-      fix: expect.stringMatching(/koffi.*flock/),
+      end: expect.stringMatching(/koffi.*flock/),
     });
   } finally {
     process.env["PATH"] = path;

@@ -82,7 +82,7 @@ export class MemoryFile implements DiskFile {
     // Linux tells everybody who had it open, be it another program whose sync failed.
     if (this.#inode.failedSyncs > this.#failedSyncsBefore) {
       this.#poisoned = true;
-      throw failure("sync_failed", this.path, "the disk failed to store what was written");
+      throw failure("io", this.path, "the disk failed to store what was written");
     }
     this.#inode.sync();
   }
@@ -104,7 +104,7 @@ export class MemoryFile implements DiskFile {
   }
 
   #refuseWhenPoisoned(): void {
-    if (this.#poisoned) throw failure("sync_failed", this.path, "an earlier sync failed");
+    if (this.#poisoned) throw failure("io", this.path, "an earlier sync failed");
   }
 }
 
