@@ -195,15 +195,20 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   };
 }
 
-/** Pins a key that the operator gave, at a tier; a pin that is there is never replaced. Spec 2.1. */
+/** Pins keys that the operator gave, at a tier; a pin that is there is never replaced. Spec 2.1. */
 export function pinStep(
   host: SetupHost,
   side: AgentSide,
   tier: "UNTRUSTED" | "TRUSTED",
-  offered: () => OfferedKey,
+  offered: () => readonly OfferedKey[],
   what: string,
 ): Step {
-  return trustStep(host, side, what, (store) => pinAt(store, offered(), tier, host.nowMs));
+  return trustStep(host, side, what, (store) =>
+    changeInOrder(
+      store,
+      offered().map((key) => (current) => pinAt(current, key, tier, host.nowMs)),
+    ),
+  );
 }
 
 /** A change of the private trust store, needed unless it changes nothing. */

@@ -236,27 +236,21 @@ export function offeredPinSteps(
       });
     }
     const offered = readOfferedKey(host.disk, handle, source);
-    return pinStep(host, side, "UNTRUSTED", () => offered, `pin the key ${offered.keyId}`);
+    return pinStep(host, side, "UNTRUSTED", () => [offered], `pin the key ${offered.keyId}`);
   });
 }
 
-/** Both sides are this operator's own: each is told of the other's key directly. Spec 8.6. */
+/** All sides are this operator's own: each is told of the others' keys directly. Spec 8.6. */
 function mutualPins(host: SetupHost, sides: readonly AgentSide[]): Step[] {
-  return sides.flatMap((side) =>
-    sides
-      .filter((other) => other.handle !== side.handle)
-      .map(({ handle }) => {
-        const { publicKey } = identityPaths(host.places, handle);
-        const offered = () => readOfferedKey(host.disk, handle, publicKey);
-        return pinStep(
-          host,
-          side,
-          "TRUSTED",
-          offered,
-          `pin ${handle} for ${side.handle} at TRUSTED`,
-        );
-      }),
-  );
+  return sides.map((side) => {
+    const others = sides.map(({ handle }) => handle).filter((handle) => handle !== side.handle);
+    const offered = () =>
+      others.map((handle) =>
+        readOfferedKey(host.disk, handle, identityPaths(host.places, handle).publicKey),
+      );
+    const what = `pin ${others.join(", ")} for ${side.handle} at TRUSTED`;
+    return pinStep(host, side, "TRUSTED", offered, what);
+  });
 }
 
 export function excludeSteps(wireDir: string): Step[] {

@@ -172,6 +172,16 @@ describe("init --local-pair", () => {
     pair();
     expect(machine.picture()).toEqual(before);
   });
+
+  it("takes one step for each of four agents to pin the others", () => {
+    const request = { wireDir: machine.wireDir, peers: ["scribe", "mason", "ann"] };
+    const reports = initLocalPair(machine.host, request, "forge");
+    for (const { peers } of reports) {
+      expect(peers.map(({ tier }) => tier)).toEqual(["TRUSTED", "TRUSTED", "TRUSTED"]);
+    }
+    const pins = reports[0]?.steps.filter(({ step }) => step.startsWith("pin "));
+    expect(pins).toHaveLength(4);
+  });
 });
 
 /** What was wrong, what to do, and the exit code. */
