@@ -1,10 +1,11 @@
-import type { ClaimStatus, ClaimView } from "../../api/views.ts";
+import type { ClaimView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 import { isOver } from "../../protocol/claims/claim-shapes.ts";
 import { define } from "../command.ts";
 import { withClient } from "../context.ts";
-import { emitTable, type Cell, type Style } from "../output/output.ts";
+import { emitTable, type Cell } from "../output/output.ts";
+import { statusCell } from "../output/text.ts";
 
 /** Who works on what, as far as signed lines say. Spec 3.7. */
 export const claims = define({
@@ -20,22 +21,11 @@ export const claims = define({
   },
 });
 
-const STYLE_BY_STATUS: Record<ClaimStatus, Style> = {
-  held: "green",
-  waiting: "yellow",
-  contested: "red",
-  lost: "red",
-  denied: "red",
-  released: "dim",
-  expired: "dim",
-  void: "dim",
-};
-
 function claimRow(each: ClaimView, nowMs: number): Cell[] {
   const { event_id, status, from, to, mode, until, paths } = each;
   return [
     { text: shortId(event_id), style: "bold" },
-    { text: status, style: STYLE_BY_STATUS[status] },
+    statusCell(status),
     { text: `${from} → ${to.join(", ")}`, style: "cyan" },
     mode,
     isOver(each) ? "" : `ends ${when(until, nowMs)}`,

@@ -1,10 +1,4 @@
-import type {
-  ProposalStatus,
-  ProposalView,
-  DecisionsView,
-  DecisionView,
-  DoubtfulEntry,
-} from "../../api/views.ts";
+import type { ProposalView, DecisionsView, DecisionView, DoubtfulEntry } from "../../api/views.ts";
 import { tierNotes } from "../../framing/message-text.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
@@ -12,7 +6,7 @@ import { when } from "../../framing/when.ts";
 import { define } from "../command.ts";
 import { withClient, type Cli } from "../context.ts";
 import { emit, table, withBelow, type Cell, type Style, type Paint } from "../output/output.ts";
-import { decisionRows } from "../output/text.ts";
+import { statusCell, decisionRows } from "../output/text.ts";
 
 /** The state of each, and whom it waits for. Spec 3.4. */
 export const proposals = define({
@@ -42,22 +36,10 @@ export const decisions = define({
   },
 });
 
-const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
-  open: "yellow",
-  ratified: "green",
-  rejected: "red",
-  reverted: "dim",
-  replaced: "dim",
-  superseded: "dim",
-  withdrawn: "dim",
-  disputed: "red",
-  void: "red",
-};
-
 function proposalRow(each: ProposalView): Cell[] {
   return [
     { text: shortId(each.proposal_id), style: "bold" },
-    { text: each.status, style: STYLE_BY_STATUS[each.status] },
+    statusCell(each.status),
     { text: each.proposer, style: "cyan" },
     each.required.map((party) => `${party}: ${wordOf(each, party)}`).join(", "),
     { text: whyOpenOrVoid(each), style: "yellow" },

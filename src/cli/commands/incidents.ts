@@ -1,26 +1,19 @@
-import { INCIDENTS_TOLD } from "../../store/told.ts";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { IncidentView, IncidentAddressee, NoticeView, SafeModeView } from "../../api/views.ts";
 import { safeJson } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
+import { agentPaths } from "../../storage/paths.ts";
+import { INCIDENTS_TOLD } from "../../store/told.ts";
 import { ackIncident, raiseIncident, resolveIncident } from "../../verbs/incident.ts";
 import { aboutParent, answerSubject, parentOf } from "../../verbs/naming/parent.ts";
 import { peersOf } from "../../verbs/naming/recipients.ts";
-import { agentPaths } from "../../storage/paths.ts";
 import { define } from "../command.ts";
 import { placesOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { confirmOperator } from "../input/confirm.ts";
-import {
-  emit,
-  emitTable,
-  FOLLOW_PAUSE_MS,
-  table,
-  type Cell,
-  type Style,
-} from "../output/output.ts";
-import { severityCell } from "../output/text.ts";
+import { emit, emitTable, FOLLOW_PAUSE_MS, table, type Cell } from "../output/output.ts";
+import { statusCell, severityCell } from "../output/text.ts";
 import { deliver } from "../sending/deliver.ts";
 import { verbCommand } from "../sending/verb-command.ts";
 
@@ -118,18 +111,11 @@ export const resume = define({
   },
 });
 
-const STYLE_BY_STATUS: Record<IncidentView["status"], Style> = {
-  open: "yellow",
-  acked: "cyan",
-  escalated: "red",
-  resolved: "green",
-};
-
 function incidentRow(each: IncidentView, nowMs: number, self: string): Cell[] {
   return [
     { text: shortId(each.event_id), style: "bold" },
     severityCell(each.severity),
-    { text: each.status, style: STYLE_BY_STATUS[each.status] },
+    statusCell(each.status),
     { text: each.from, style: "cyan" },
     { text: when(each.raised_at, nowMs), style: "dim" },
     each.addressees.map((who) => addresseeText(who, nowMs, self)).join(", ") || "-",

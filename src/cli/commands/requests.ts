@@ -1,10 +1,11 @@
-import type { RequestStatus, RequestView } from "../../api/views.ts";
+import type { RequestView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 import { cancelRequest } from "../../verbs/request.ts";
 import { define } from "../command.ts";
 import { withClient } from "../context.ts";
-import { emitTable, type Cell, type Style } from "../output/output.ts";
+import { emitTable, type Cell } from "../output/output.ts";
+import { statusCell } from "../output/text.ts";
 import { verbCommand } from "../sending/verb-command.ts";
 
 /** Requests that have ended which are listed without `--all`. */
@@ -34,22 +35,12 @@ export const requests = define({
   },
 });
 
-const STYLE_BY_STATUS: Record<RequestStatus, Style> = {
-  pending: "yellow",
-  approved: "green",
-  rejected: "red",
-  cancelled: "dim",
-  expired: "dim",
-  disputed: "red",
-  void: "dim",
-};
-
 function requestRow(each: RequestView, nowMs: number): Cell[] {
   const { request_id, request_type, status, from, target, subject } = each;
   return [
     { text: shortId(request_id), style: "bold" },
     request_type,
-    { text: status, style: STYLE_BY_STATUS[status] },
+    statusCell(status),
     { text: `${from} → ${target}`, style: "cyan" },
     standingOf(each, nowMs),
     subject,

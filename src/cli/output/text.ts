@@ -1,7 +1,14 @@
 import type { GrowthView } from "../../agent/answers/growth.ts";
 import type { WaitsFor } from "../../agent/answers/sent.ts";
 import type { TransportView } from "../../api/transport.ts";
-import type { ObligationView, Presence } from "../../api/views.ts";
+import type {
+  ClaimStatus,
+  IncidentView,
+  ObligationView,
+  Presence,
+  ProposalStatus,
+  RequestStatus,
+} from "../../api/views.ts";
 import { askedWords } from "../../framing/asked-words.ts";
 import { wordRows } from "../../framing/message-text.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -22,6 +29,20 @@ const STYLE_BY_PRESENCE: Record<Presence, Style> = {
   paused: "dim",
   unknown: "dim",
 };
+
+type Status = ClaimStatus | ProposalStatus | RequestStatus | IncidentView["status"];
+
+/** All other ones are dimmed: they need nobody's attention. */
+const STATUSES: readonly (readonly [Style, ...Status[]])[] = [
+  ["green", "held", "ratified", "approved", "resolved"],
+  ["yellow", "open", "pending", "waiting"],
+  ["cyan", "acked"],
+  ["red", "contested", "lost", "denied", "rejected", "disputed", "escalated"],
+];
+
+export function statusCell(status: Status): Cell {
+  return { text: status, style: STATUSES.find(([, ...all]) => all.includes(status))?.[0] ?? "dim" };
+}
 
 export function presenceCell(presence: Presence): Cell {
   return { text: presence, style: STYLE_BY_PRESENCE[presence] };
