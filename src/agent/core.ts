@@ -1,6 +1,5 @@
 import type { Duty } from "./duties/duty.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { Onlookers } from "../protocol/asks/views.ts";
 import { NOT_WHILE_PARKED } from "../protocol/asks/requests.ts";
 import { advertisedCadenceMs, presence } from "../protocol/beats/life.ts";
 import type { OwnLines as OwnLinesPort, Transport, Urgency } from "../carriers/carrier.ts";
@@ -651,36 +650,27 @@ export class Core {
     this.#hurry("receipt");
   }
 
-  /** What closes follow from. */
+  /** What closes follow from, and what asks are shown by. */
   get situation(): Situation {
-    const { self, limits } = this.place;
+    const { self, limits, tiers } = this.place;
+    const nowMs = this.world.clock.wallMs();
     return {
       us: self,
-      nowMs: this.world.clock.wallMs(),
+      nowMs,
       answerMs: limits.answer_minutes * MINUTE_MS,
       proposalMs: limits.proposal_hours * HOUR_MS,
       whole: (author) => this.store.chains.tip(author),
       isForked: (author) => this.store.chains.whole(author).fork !== null,
       isMember: (author) => this.members.has(author),
+      chains: (author) =>
+        this.members.get(author) === true || this.store.chains.lastHeld(author) > 0,
+      isSilent: (author) =>
+        presence(this.store.beats(self).life(author), tiers, nowMs) === "silent",
       cadenceMs: (author) => this.cadenceMs(author),
       isReadToEnd: (author, sinceMs) => {
         const knownMs = this.#reading.knownMs(author);
         this.#needsFetch ||= knownMs !== undefined && knownMs < sinceMs;
         return knownMs !== undefined && knownMs >= sinceMs;
-      },
-    };
-  }
-
-  /** What an ask is shown by. */
-  get onlookers(): Onlookers {
-    const beats = this.store.beats(this.place.self);
-    return {
-      whole: (author) => this.store.chains.tip(author),
-      chains: (author) =>
-        this.members.get(author) === true || this.store.chains.lastHeld(author) > 0,
-      isSilent: (author) => {
-        const nowMs = this.world.clock.wallMs();
-        return presence(beats.life(author), this.place.tiers, nowMs) === "silent";
       },
     };
   }

@@ -122,6 +122,8 @@ export class AskingAgent {
       whole: (author) => this.whole.get(author),
       isForked: (author) => this.forked.has(author),
       isMember: (author) => !this.left.has(author),
+      chains: (author) => this.whole.has(author),
+      isSilent: () => false,
       cadenceMs: () => MINUTE_MS,
       isReadToEnd: () => true,
     };

@@ -25,7 +25,7 @@ export function showAsk(known: Known, { ask, party }: AskPart): ShownAsk | undef
   const { history } = known;
   const line = lineAt(history, ask.place);
   if (line === undefined) return undefined;
-  const view = viewAsk(history, known.onlookers, ask, party === "" ? undefined : party);
+  const view = viewAsk(history, known.situation, ask, party === "" ? undefined : party);
   const { outcome } = view;
   const close = "close" in outcome ? lineAt(history, outcome.close) : undefined;
   const parties = view.party === undefined ? (ask.parties ?? []) : [view.party];

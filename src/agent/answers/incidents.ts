@@ -93,13 +93,13 @@ const UNKNOWN_WAY: Way = { stage: null, escalates_at: null };
 
 /** How far a live incident has come with an addressee, and when it may be escalated. */
 function wayOf(
-  { history, onlookers, place: { tiers } }: Known,
+  { history, situation, place: { tiers } }: Known,
   { place: incident }: HistoryLine,
   severity: Severity,
   handle: string,
 ): Way {
-  if (!isChained(incident) || !onlookers.chains(handle)) return UNKNOWN_WAY;
-  const whole = onlookers.whole(handle);
+  if (!isChained(incident) || !situation.chains(handle)) return UNKNOWN_WAY;
+  const whole = situation.whole(handle);
   const stage = stageOf(history, { incident, whole });
   if (stage !== "read" || whole === undefined || !isGrave(severity))
     return { stage, escalates_at: null };

@@ -73,7 +73,7 @@ const MOST_OF_THREAD = 1_024;
 const NO_ID = "0".repeat(64);
 
 export function membersView(known: Known): MembersView {
-  const { history, place, store, onlookers } = known;
+  const { history, place, store, situation } = known;
   const { roster: inForce } = known;
   const { roster } = inForce;
   const applied = appliedChanges(known, inForce);
@@ -81,7 +81,7 @@ export function membersView(known: Known): MembersView {
   const row = ([handle, chains]: readonly [string, boolean]): MemberRow => {
     const isMember = roster.has(handle);
     const leave = isMember ? undefined : leaves.find(({ author }) => author === handle);
-    const whole = onlookers.whole(handle);
+    const whole = situation.whole(handle);
     const changed = applied.find(
       ({ change: { starts, makes } }) => starts.has(handle) !== makes.has(handle),
     );
@@ -122,14 +122,14 @@ export function memberChangeDraft(
   known: Known,
   change: MemberChange,
 ): { readonly ok: true; readonly draft: Draft } | ChangeRefusal {
-  const { history, place, onlookers } = known;
+  const { history, place, situation } = known;
   const { roster: inForce } = known;
   const makes = new Map(inForce.roster);
   if ("add" in change) makes.set(change.add, change.chains);
   else if ("remove" in change) makes.delete(change.remove);
   else if (makes.has(change.mark)) makes.set(change.mark, true);
   if (isSameRoster(makes, inForce.roster)) return { ok: false, reason: "not_one_step" };
-  const tip = onlookers.whole(place.self) ?? { author: place.self, seq: 0, id: NO_ID };
+  const tip = situation.whole(place.self) ?? { author: place.self, seq: 0, id: NO_ID };
   const asked = proposeChange(history, inForce, place.self, tip, makes);
   if (!asked.ok) return asked;
   const { thread, to, body } = asked;
@@ -140,10 +140,10 @@ export function memberChangeDraft(
 
 /** What an ack of ours adds when it agrees to a change of members, or why it must not. Spec 3.11. */
 export function memberAckFields(
-  { history, place, onlookers }: Known,
+  { history, place, situation }: Known,
   change: ChainPlace,
 ): ReturnType<typeof agreeToChange> {
-  const tip = onlookers.whole(place.self) ?? { author: place.self, seq: 0, id: NO_ID };
+  const tip = situation.whole(place.self) ?? { author: place.self, seq: 0, id: NO_ID };
   return agreeToChange(history, place.self, tip, change);
 }
 

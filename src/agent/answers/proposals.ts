@@ -149,8 +149,8 @@ function problemOf({ isOfMembers, parties = [], place }: Ask): string {
 
 function supportOf(known: Known, { ask, view }: ShownAsk, party: string): string | null {
   if (view.outcome.is === "approved") return ask.place.id;
-  const { history, onlookers } = known;
-  const whole = onlookers.whole(party);
+  const { history, situation } = known;
+  const whole = situation.whole(party);
   // An agent without a chain is counted as its answers are.
   if (whole === undefined)
     return view.lacks.includes(party) || view.outcome.is !== "pending" ? null : ask.place.id;

@@ -136,12 +136,12 @@ function settlingReason(
 
 /** The answer that a close names, and one that was given otherwise since; before a close the one that may count. */
 function answersOf(
-  { history, onlookers }: Known,
+  { history, situation }: Known,
   { ask, close }: ShownAsk,
   party: string,
 ): Pick<RequestView, "answer" | "late_answers"> {
-  const whole = onlookers.whole(party);
-  const tip = onlookers.whole(ask.place.author) ?? whole;
+  const whole = situation.whole(party);
+  const tip = situation.whole(ask.place.author) ?? whole;
   const last = tip === undefined ? undefined : answerOf(history, ask, party, tip, whole);
   const said = last && { event_id: last.place.id, approve: last.approves };
   if (close === undefined) return { answer: said ?? null, late_answers: [] };

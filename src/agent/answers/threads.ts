@@ -106,10 +106,10 @@ function isRefused({ verdict }: HeldLine): boolean {
 }
 
 /** Whose answers to asks of a thread are lacking, also of those between others. */
-function lacks({ store, history, onlookers }: Owing & Pick<Known, "onlookers">, thread: string) {
+function lacks({ store, history, situation }: Owing & Pick<Known, "situation">, thread: string) {
   return store.asks.ofThread(thread, MOST_ASKS).flatMap(({ ask, party, state }) => {
     if (state !== "open" || ask.isVoid) return [];
-    return viewAsk(history, onlookers, ask, party === "" ? undefined : party).lacks;
+    return viewAsk(history, situation, ask, party === "" ? undefined : party).lacks;
   });
 }
 

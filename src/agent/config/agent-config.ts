@@ -1,18 +1,7 @@
 import { Buffer } from "node:buffer";
-import {
-  readPinned,
-  readSettings,
-  readTrust,
-  savePinned,
-} from "../../storage/private/private-store.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { PinnedRoster } from "../../protocol/asks/roster.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import type { Identity } from "../../storage/private/identity.ts";
-import {
-  earlierIdentities,
-  isNextUrgent,
-  loadNextIdentity,
-  loadSigningIdentity,
-} from "../../storage/private/signing-key.ts";
 import {
   agentPaths,
   wirePaths,
@@ -20,27 +9,34 @@ import {
   type Places,
   type WirePaths,
 } from "../../storage/paths.ts";
+import type { Identity } from "../../storage/private/identity.ts";
 import {
   preparePrivateFolders,
   rememberWire,
   resolveWireKey,
 } from "../../storage/private/private-folders.ts";
-import { requireWire } from "../../storage/wire-folder.ts";
-import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../../trust/policy/config.ts";
 import {
-  DEFAULT_HEARTBEAT_TIERS,
-  parseHeartbeatTiers,
-  type HeartbeatTiers,
-} from "../../trust/policy/heartbeat-tiers.ts";
+  readPinned,
+  readSettings,
+  readTrust,
+  savePinned,
+} from "../../storage/private/private-store.ts";
+import {
+  earlierIdentities,
+  isNextUrgent,
+  loadNextIdentity,
+  loadSigningIdentity,
+} from "../../storage/private/signing-key.ts";
+import { requireWire } from "../../storage/wire-folder.ts";
+import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
 import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
+import type { HeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
 import { rosterProblems } from "../../wire/handle.ts";
-import type { PinnedRoster } from "../../protocol/asks/roster.ts";
-import { DeaddropError } from "../../api/errors.ts";
-import { readAgentSettings, type AgentSettings } from "./settings.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-import { parsedConfig } from "./parsed-config.ts";
+import { parsedConfig, parsedTiers } from "./parsed-config.ts";
+import { readAgentSettings, type AgentSettings } from "./settings.ts";
 import { trustIn } from "./trust-store.ts";
 
 /** Which agent on which wire. `peers` replaces a roster that the wire lacks (1.1). */
@@ -70,6 +66,8 @@ export interface AgentConfig {
   readonly store: TrustStore;
 }
 
+const THEN = "start again";
+
 /** Loads and checks all of it; throws what the operator has to correct. Spec 3.9. */
 export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): AgentConfig {
   requireWire(disk, request.wireDir);
@@ -81,8 +79,12 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   const trustAndKeys = readTrustAndKeys(disk, paths);
   const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
   const hasJoined = readPinned(disk, paths, "config") !== undefined;
-  const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
-  const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request));
+  const config = parsedConfig(
+    wire.config,
+    pinned(disk, paths, "config", wire.config, request),
+    THEN,
+  );
+  const tiers = parsedTiers(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request), THEN);
   const pinnedRoster = pinnedRosterOf(config, request, settings);
   if (!hasJoined) requireInRoster(pinnedRoster, request.handle);
   // An identity that turns out not to be on this wire has not joined it.
@@ -135,8 +137,8 @@ function pinned(
   const bytes =
     readWhole(disk, wirePath, MAX_CONFIG_BYTES) ?? Buffer.from(defaultPolicyText(which));
   // Refused before it is pinned: a broken file must not become our pinned one.
-  if (which === "config") refuseWeak(configOf(wirePath, bytes), request);
-  else tiersOf(wirePath, bytes);
+  if (which === "config") refuseWeak(parsedConfig(wirePath, bytes, THEN), request);
+  else parsedTiers(wirePath, bytes, THEN);
   savePinned(disk, paths, which, bytes);
   return bytes;
 }
@@ -150,19 +152,6 @@ function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRe
   throw new DeaddropError("config", `this wire's policy is weaker than the defaults:\n${what}`, {
     hint: `join the wire first, and agree to each there: deaddrop join ${wireDir} --me ${handle}`,
   });
-}
-
-/** The wire's policy as a file has it; throws what has to be corrected there. */
-export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
-  if (bytes === undefined) return DEFAULT_CONFIG;
-  return parsedConfig(path, bytes, "start again");
-}
-
-function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
-  if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
-  const parsed = parseHeartbeatTiers(bytes);
-  if (parsed.ok) return parsed.tiers;
-  throw new DeaddropError("config", parsed.detail, { hint: `correct ${path}, then start again` });
 }
 
 /** The first members, from the configuration or from the peers that are named. Spec 1.1. */

@@ -1,17 +1,10 @@
-import { DeaddropError } from "../../api/errors.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { wirePaths } from "../../storage/paths.ts";
-import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
-import {
-  DEFAULT_HEARTBEAT_TIERS,
-  parseHeartbeatTiers,
-  type HeartbeatTiers,
-} from "../../trust/policy/heartbeat-tiers.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
 import { diffConfig, diffTiers, isLooser } from "../../trust/policy/policy-drift.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { AgentConfig } from "./agent-config.ts";
-import { parsedConfig } from "./parsed-config.ts";
+import { parsedConfig, parsedTiers } from "./parsed-config.ts";
 
 /** What the wire says now, against what this agent holds on to. Spec 1.1. */
 export interface PendingPolicy {
@@ -25,8 +18,8 @@ export interface PendingPolicy {
 export function pendingPolicy(disk: Disk, place: AgentConfig): PendingPolicy {
   const config = readWhole(disk, place.wire.config, MAX_CONFIG_BYTES);
   const tiers = readWhole(disk, place.wire.tiers, MAX_CONFIG_BYTES);
-  const newConfig = config === undefined ? DEFAULT_CONFIG : parsedConfig(place.wire.config, config);
-  const newTiers = parseWireTiers(place.wire.tiers, tiers);
+  const newConfig = parsedConfig(place.wire.config, config);
+  const newTiers = parsedTiers(place.wire.tiers, tiers);
   const lines = [
     ...diffConfig(place.config, newConfig),
     ...newWeaknesses(place, newConfig),
@@ -47,19 +40,4 @@ function newWeaknesses(
   return weaknesses(next, roster, [handle])
     .filter(({ kind, detail }) => !held.includes(detail) && !(isTold && kind === "unsigned"))
     .map(({ detail }) => `WEAKER: ${detail}`);
-}
-
-/** Throws when the wire has a tiers.json that no daemon would start with. */
-export function checkWireTiers(disk: Disk, wireDir: string): void {
-  const path = wirePaths(wireDir).tiers;
-  parseWireTiers(path, readWhole(disk, path, MAX_CONFIG_BYTES));
-}
-
-function parseWireTiers(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
-  if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
-  const parsed = parseHeartbeatTiers(bytes);
-  if (parsed.ok) return parsed.tiers;
-  throw new DeaddropError("config", parsed.detail, {
-    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
-  });
 }

@@ -3,7 +3,13 @@ import { isEndOfDaemon } from "../../protocol/asks/closing.ts";
 import { lineAt, type LinkedLine } from "../../protocol/asks/history.ts";
 import { outcomeOf } from "../../protocol/asks/outcome.ts";
 import { requestType } from "../../protocol/asks/requests.ts";
-import { noticeOf, viewAsk, type AskNotice, type AskView } from "../../protocol/asks/views.ts";
+import {
+  noticeOf,
+  type Onlookers,
+  viewAsk,
+  type AskNotice,
+  type AskView,
+} from "../../protocol/asks/views.ts";
 import { booleanField, field, textField } from "../../protocol/body.ts";
 import type { Watched } from "../../store/notices.ts";
 import type { HeldLine, StoreWriter } from "../../store/store.ts";
@@ -25,7 +31,7 @@ const LOOK_AGAIN_MS = MINUTE_MS;
 const LOOKS_OF_AGE = 16;
 const TIME_TO_CLOSE_MS = 10 * MINUTE_MS;
 
-type Facts = Pick<Known, "store" | "history" | "place" | "onlookers" | "isLive">;
+type Facts = Pick<Known, "store" | "history" | "place" | "isLive"> & { situation: Onlookers };
 
 /** What our agent asks, and what it agrees to, may stay agreed and not closed. Within a transaction. */
 export function watchAsk({ store, history, place }: Facts, line: HeldLine): void {
@@ -63,7 +69,7 @@ export function tellAsks(known: Facts, into: StoreWriter, nowMs: number): void {
 
 /** The outcome of an ask, as soon as a live line closes it. */
 function tellEnd(known: Facts, ask: Ask, party: string, nowMs: number): void {
-  const { history, onlookers, place, store } = known;
+  const { history, situation, place, store } = known;
   const { author } = ask.place;
   const isParty = party === "" ? ask.parties?.includes(place.self) : party === place.self;
   const peer = author === place.self ? undefined : author;
@@ -72,7 +78,7 @@ function tellEnd(known: Facts, ask: Ask, party: string, nowMs: number): void {
   const outcome = outcomeOf(history, ask, of);
   if (outcome.is === "pending") return;
   if (!outcome.closes.some((close) => history.receipt(close)?.isLive)) return;
-  tellView(known, viewAsk(history, onlookers, ask, of), nowMs);
+  tellView(known, viewAsk(history, situation, ask, of), nowMs);
   const n = history.receipt(ask.place)?.n;
   // The chain of a party may decide between two closes later.
   if (outcome.is === "disputed" && n !== undefined)
@@ -82,12 +88,12 @@ function tellEnd(known: Facts, ask: Ask, party: string, nowMs: number): void {
 /** When to look at a watched ask again; undefined: never, it has ended or the agent was told. */
 function lookAgain(known: Facts, { n, party }: Watched, nowMs: number): number | undefined {
   const { history, store } = known;
-  const onlookers = { ...known.onlookers, isSilent: (by: string) => isToldSilent(known, by) };
+  const situation = { ...known.situation, isSilent: (by: string) => isToldSilent(known, by) };
   const line = store.line(n);
   const said = line && lineAt(history, line);
   const ask = said && readAsk(said);
   if (line === undefined || ask === undefined) return undefined;
-  const view = viewAsk(history, onlookers, ask, party === "" ? undefined : party);
+  const view = viewAsk(history, situation, ask, party === "" ? undefined : party);
   const { outcome, agreed } = view;
   const later = nowMs + Math.max(LOOK_AGAIN_MS, (nowMs - line.receivedMs) / LOOKS_OF_AGE);
   if (outcome.is !== "pending") {

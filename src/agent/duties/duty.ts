@@ -17,7 +17,6 @@ export type Known = Pick<
   | "transports"
   | "lastPass"
   | "situation"
-  | "onlookers"
   | "cadenceMs"
   | "knownMs"
   | "publishedMs"

@@ -160,17 +160,17 @@ function* silentPeers(known: Known): Generator<OperatorIncident> {
 }
 
 function* ownIncidents(known: Known): Generator<OperatorIncident> {
-  const { history, onlookers, place, store, world } = known;
+  const { history, situation, place, store, world } = known;
   for (const { place: incident, by: peer } of store.owed.incidents(
     place.self,
     "raised",
     MOST_INCIDENTS,
   )) {
-    if (!isChained(incident) || !onlookers.chains(peer)) continue;
+    if (!isChained(incident) || !situation.chains(peer)) continue;
     // A deadline runs out only when all is read that the addressee had written.
     if (known.knownMs(peer) === undefined || isHeld(known, peer)) continue;
     const addressee = {
-      ...{ incident, of: peer, whole: onlookers.whole(peer), cadenceMs: known.cadenceMs(peer) },
+      ...{ incident, of: peer, whole: situation.whole(peer), cadenceMs: known.cadenceMs(peer) },
     };
     const cause = incidentTrouble(history, addressee, world.clock.wallMs());
     const line = history.linked(incident);

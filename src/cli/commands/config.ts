@@ -19,7 +19,6 @@ import { StorageError } from "../../storage/disk/disk.ts";
 import { calling } from "../../storage/disk/errno.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 import { readSettings, saveSettings, savePinned } from "../../storage/private/private-store.ts";
-import { DEFAULT_CONFIG } from "../../trust/policy/config.ts";
 import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import { policyConflict } from "../../trust/policy/policy-drift.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
@@ -248,7 +247,7 @@ async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void
 
 function refuseConflict({ place }: AgentPlace, bytes: Uint8Array | undefined): void {
   const { config, wire, handle } = place;
-  const next = bytes === undefined ? DEFAULT_CONFIG : parsedConfig(wire.config, bytes);
+  const next = parsedConfig(wire.config, bytes);
   const problem = policyConflict(config, next, handle);
   if (problem === undefined) return;
   throw new DeaddropError("config", problem, {

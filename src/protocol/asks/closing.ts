@@ -42,6 +42,9 @@ export interface Situation {
   /** It is held because of a fork: nothing is agreed with it. */
   isForked(author: string): boolean;
   isMember(author: string): boolean;
+  /** A chained line of it is held, or the roster says that it chains. */
+  chains(author: string): boolean;
+  isSilent(author: string): boolean;
   /** What the last beat of an author advertises. */
   cadenceMs(author: string): number;
   /** Its carriers were read to their end, as of then or later (wall ms). */

@@ -2,17 +2,12 @@ import { MINUTE_MS } from "../../wire/durations.ts";
 import { isChained, isSamePlace, type ChainPlace, type Place } from "../../wire/places.ts";
 import { askKey, readClose, type Ask } from "./ask-line.ts";
 import { isPosition, namesById } from "./closes.ts";
-import { answerOf } from "./closing.ts";
+import { answerOf, type Situation } from "./closing.ts";
 import type { History } from "./history.ts";
 import { outcomeOf, type Outcome } from "./outcome.ts";
 
 /** What is known of the agents of a wire when an ask is shown. */
-export interface Onlookers {
-  whole(author: string): ChainPlace | undefined;
-  /** A chained line of it is held, or the roster says that it chains. */
-  chains(author: string): boolean;
-  isSilent(author: string): boolean;
-}
+export type Onlookers = Pick<Situation, "whole" | "chains" | "isSilent">;
 
 /** One part of an ask, as people and programs see it. */
 export interface AskView {

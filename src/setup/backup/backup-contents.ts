@@ -1,10 +1,10 @@
-import { configOf } from "../../agent/config/agent-config.ts";
-import { DeaddropError } from "../../api/errors.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readAgentSettings } from "../../agent/config/settings.ts";
-import type { Backup, BackupPlace } from "../../storage/private/backup-file.ts";
+import { DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
+import type { Backup, BackupPlace } from "../../storage/private/backup-file.ts";
 import { parsePairings, type Pairings } from "../../trust/pairing/pairing-file.ts";
+import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
 import { EMPTY_STORE, type TrustStore } from "../../trust/store.ts";
 import { parseTrustStore } from "../../trust/trust-file.ts";
 import { encodeBase64, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signature.ts";
@@ -59,7 +59,7 @@ function contentsOf(backup: Files): BackupContents {
   if (store.version !== stated)
     throw refused("trust.json", `has version ${store.version}, not ${stated}`);
   const pairings = read("config", "pairing.json", readPairings) ?? new Map();
-  read("config", "config.json", (bytes, name) => configOf(name, bytes));
+  read("config", "config.json", (bytes, name) => parsedConfig(name, bytes));
   read("config", "tiers.json", (bytes, name) => {
     const parsed = parseHeartbeatTiers(bytes);
     if (!parsed.ok) throw refused(name, parsed.detail);

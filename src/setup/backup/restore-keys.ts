@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { configOf } from "../../agent/config/agent-config.ts";
-import type { Backup } from "../../storage/private/backup-file.ts";
-import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readAllLines } from "../../carriers/reader.ts";
 import { readLine } from "../../protocol/admit/read-line.ts";
+import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
+import type { Backup } from "../../storage/private/backup-file.ts";
 import { quote } from "../../wire/quote.ts";
 import { keyId, PUBLIC_KEY_BYTES, publicKeyOf } from "../../wire/signature.ts";
 import { listFirstMembers } from "../wire/newcomer.ts";
-import { listBackupFiles } from "./backup.ts";
 import { fileIn } from "./backup-contents.ts";
+import { listBackupFiles } from "./backup.ts";
 
 /** One change of a restore: a file gets these bytes, or is removed. It is the old or the new one at every instant. */
 export interface RestoreStep {
@@ -112,7 +112,7 @@ export function laterKeys(disk: Disk, paths: AgentPaths, backup: Backup): readon
     fileIn(backup, "config", "config.json") ??
     readWhole(disk, paths.pinnedConfig) ??
     readWhole(disk, wirePaths(wireDir).config);
-  const { wireId = "", roster } = configOf("config.json", config);
+  const { wireId = "", roster } = parsedConfig("config.json", config);
   const here = readKeys(disk, paths);
   const seeds = [...backup.files.filter(({ name }) => isKeyName(name)), ...here.keys]
     .map(({ bytes }) => bytes)

@@ -1,11 +1,18 @@
 import { resolve } from "node:path";
+import { parsedTiers } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { identityPaths, wirePaths } from "../../storage/paths.ts";
 import { forgetWire } from "../../storage/private/private-folders.ts";
+import { ONE_USER, type Sharing, sharedByGroup, sharingOf } from "../../storage/sharing.ts";
 import { createWire, isWire } from "../../storage/wire-folder.ts";
 import { DEFAULT_CONFIG, parseConfig } from "../../trust/policy/config.ts";
 import { rosterProblems } from "../../wire/handle.ts";
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { readOfferedKey } from "../contact/offered-key.ts";
+import { randomWireId, type SetupHost } from "../host.ts";
+import { setupReport, type SetupReport } from "../report.ts";
+import { runSteps, type Step } from "../steps.ts";
 import {
   advertiseStep,
   contactStep,
@@ -16,8 +23,6 @@ import {
   type AgentSide,
 } from "./agent-steps.ts";
 import { addExclude, gitExcludeFor, isExcluded } from "./git-exclude.ts";
-import { randomWireId, type SetupHost } from "../host.ts";
-import { readOfferedKey } from "../contact/offered-key.ts";
 import {
   holdsPolicy,
   readPolicy,
@@ -27,15 +32,10 @@ import {
   type Agreement,
 } from "./policy-to-pin.ts";
 import { protocolDocument } from "./protocol-document.ts";
-import { checkWireTiers } from "../../agent/config/pending-policy.ts";
-import { setupReport, type SetupReport } from "../report.ts";
 import { correctSharingSteps } from "./sharing.ts";
 import { ownGroupId } from "./unix-groups.ts";
-import { runSteps, type Step } from "../steps.ts";
 import { shippedTiersText } from "../program.ts";
 import { newConfigText, protocolSubject, readWireConfig } from "./wire-config.ts";
-import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
-import { ONE_USER, type Sharing, sharedByGroup, sharingOf } from "../../storage/sharing.ts";
 
 /** A key that the operator gives for a peer: base64, or the path of its .pub.json. */
 export interface PeerKey {
@@ -111,7 +111,7 @@ function planWire(host: SetupHost, request: InitRequest, agrees: Agreement): Wir
   refuseRoster(named);
   const config = readWireConfig(host.disk, wireDir);
   if (config === undefined) refuseForeignWire(host, wireDir);
-  checkWireTiers(host.disk, wireDir);
+  parsedTiers(wirePaths(wireDir).tiers, readPolicy(host, wireDir).tiers);
   if (config !== undefined && config.roster.length === 0) throw joinInstead(wireDir);
   const outside = named.find((handle) => config !== undefined && !config.roster.includes(handle));
   if (outside !== undefined) {

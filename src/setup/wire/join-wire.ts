@@ -1,12 +1,17 @@
 import { resolve } from "node:path";
+import { parsedTiers, parsedConfig } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
 import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
+import { sharingOf } from "../../storage/sharing.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
-import type { WireConfig } from "../../trust/policy/config.ts";
 import { acceptKey, pin, type StoreChange } from "../../trust/pins.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
 import type { TrustDocument } from "../../trust/trust-file.ts";
+import type { SetupHost } from "../host.ts";
+import { readWireTrust, setupReport, type SetupReport } from "../report.ts";
+import { runSteps, type Step } from "../steps.ts";
 import {
   advertiseStep,
   contactStep,
@@ -17,13 +22,8 @@ import {
   trustStep,
   type AgentSide,
 } from "./agent-steps.ts";
-import { isProposed, refuseWithoutKey } from "./newcomer.ts";
-import { wireIdStep } from "./wire-id.ts";
-import type { SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
-import { readWireTrust, setupReport, type SetupReport } from "../report.ts";
-import { correctSharingSteps, refuseAnothers } from "./sharing.ts";
-import { runSteps, type Step } from "../steps.ts";
+import { isProposed, refuseWithoutKey } from "./newcomer.ts";
 import {
   holdsPolicy,
   readPolicy,
@@ -31,9 +31,8 @@ import {
   NO_AGREEMENT,
   type Agreement,
 } from "./policy-to-pin.ts";
-import { parsedConfig } from "../../agent/config/parsed-config.ts";
-import { checkWireTiers } from "../../agent/config/pending-policy.ts";
-import { sharingOf } from "../../storage/sharing.ts";
+import { correctSharingSteps, refuseAnothers } from "./sharing.ts";
+import { wireIdStep } from "./wire-id.ts";
 
 export interface JoinRequest {
   readonly wireDir: string;
@@ -94,7 +93,7 @@ function planSide(
   const { disk } = host;
   const policy = readPolicy(host, wireDir);
   const config = parsedConfig(wirePaths(wireDir).config, policy.config);
-  checkWireTiers(disk, wireDir);
+  parsedTiers(wirePaths(wireDir).tiers, policy.tiers);
   const { handle } = request;
   const { newKey = false } = request;
   const roster = rosterOf(config, request, (newcomer) =>

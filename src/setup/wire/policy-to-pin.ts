@@ -1,17 +1,13 @@
+import { parsedConfig, parsedTiers } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { agentPaths, wireKeyOf, wirePaths } from "../../storage/paths.ts";
-import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
+import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import { policyLines } from "../../trust/policy/policy-drift.ts";
-import {
-  parseHeartbeatTiers,
-  DEFAULT_HEARTBEAT_TIERS,
-} from "../../trust/policy/heartbeat-tiers.ts";
 import { weaknesses, type Weakness } from "../../trust/policy/weak-policy.ts";
-import { agentPathsOn, type AgentOnWire, type SetupHost } from "../host.ts";
-import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { agentPathsOn, type AgentOnWire, type SetupHost } from "../host.ts";
 
 /** The two files of a wire that each agent holds a copy of. */
 export interface PolicyFiles {
@@ -29,11 +25,7 @@ export function readPolicy({ disk }: SetupHost, wireDir: string): PolicyFiles {
 
 /** A line for each setting, as it is pinned. Throws when a file is broken. */
 export function shownPolicy({ config, tiers }: PolicyFiles): readonly string[] {
-  const parsed = parseHeartbeatTiers(tiers);
-  return policyLines(
-    parsedConfig("config.json", config),
-    parsed.ok ? parsed.tiers : DEFAULT_HEARTBEAT_TIERS,
-  );
+  return policyLines(parsedConfig("config.json", config), parsedTiers("tiers.json", tiers));
 }
 
 /** Whether the agent holds a copy already: then nothing is pinned for the first time. */

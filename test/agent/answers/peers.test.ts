@@ -26,7 +26,7 @@ function believing(known: Known, tier: Tier, more: object = {}): Known {
   });
   return {
     ...{ store, history, world, members, readiness, safeMode, place: { ...place, believed } },
-    ...{ situation: known.situation, onlookers: known.onlookers, cadenceMs: () => 0 },
+    ...{ situation: known.situation, cadenceMs: () => 0 },
     ...{ knownMs: () => undefined, publishedMs: () => undefined },
     ...{ roster, isLive, transports: known.transports, lastPass: known.lastPass },
   };

@@ -28,8 +28,8 @@ function factsOf(store: Store, self: string, writers: readonly Writer[]) {
     return place !== undefined && isChained(place) ? place : undefined;
   };
   const place = { ...corePlace(self, NAMES), markPath: "", inboxPath: "" };
-  const onlookers = { whole, chains: () => true, isSilent: () => false };
-  return { store, history: store.history("w"), place, onlookers, isLive: true };
+  const situation = { whole, chains: () => true, isSilent: () => false };
+  return { store, history: store.history("w"), place, situation, isLive: true };
 }
 
 function told(store: Store): string[] {
@@ -86,14 +86,14 @@ test("many ends of one peer's asks are passed over once its hour is full", () =>
   const store = storeOf(forge.lines);
   let viewed = 0;
   const facts = factsOf(store, "scribe", [forge]);
-  const { onlookers } = facts;
+  const { situation } = facts;
   const whole = (author: string) => {
     viewed += 1;
-    return onlookers.whole(author);
+    return situation.whole(author);
   };
   for (let round = 0; round < 2; round += 1)
     store.write((into) => {
-      tellAsks({ ...facts, onlookers: { ...onlookers, whole } }, into, 0);
+      tellAsks({ ...facts, situation: { ...situation, whole } }, into, 0);
     });
   expect(store.notices.last()).toBe(7);
   expect(viewed).toBeLessThan(100);

@@ -186,9 +186,9 @@ describe("nobody is parked", () => {
   });
 });
 
-function pick({ world, members, readiness, safeMode, situation, onlookers, ...known }: Known) {
+function pick({ world, members, readiness, safeMode, situation, ...known }: Known) {
   const nothing = { cadenceMs: () => 0, knownMs: () => undefined, publishedMs: () => undefined };
   const { roster, isLive, transports, lastPass } = known;
   const wire = { members, roster, isLive, transports, lastPass };
-  return { world, ...wire, readiness, safeMode, situation, onlookers, ...nothing };
+  return { world, ...wire, readiness, safeMode, situation, ...nothing };
 }
