@@ -14,10 +14,7 @@ const plant = plantedHere();
  * The long lane: whole processes, every fault point, random days. All other test files are the quick
  * lane, which is `npm test`: they need no build, and no file takes more than about a second of CPU.
  */
-const LONG = [
-  "test/{e2e,faults,fuzz,scenes,service,work-counts}/**/*.test.ts",
-  "test/**/*.long.test.ts",
-];
+const LONG = ["test/{e2e,faults,fuzz,scenes,service}/**/*.test.ts", "test/**/*.long.test.ts"];
 
 /**
  * They replace a module, or count the work of code that nothing has run yet. All other files share the
@@ -27,7 +24,6 @@ const ALONE = [
   "test/storage/disk/lock-by-program.long.test.ts",
   "test/fuzz/work.test.ts",
   "test/protocol/decisions/work.long.test.ts",
-  "test/work-counts/agent-work.test.ts",
 ];
 
 export default defineConfig({

@@ -11,8 +11,6 @@ const MAX_DEPTH = 32;
 export interface Shapes<Name extends string> {
   /** What departs from the type: a line for each place. A field that is not declared departs too. */
   problems(name: Name, json: unknown): string[];
-  /** Places whose value was null, or a list without elements, in everything that was compared. */
-  neverFilled(): string[];
 }
 
 /**
@@ -23,7 +21,6 @@ export function declaredShapes<Name extends string>(
   types: Readonly<Record<Name, string>>,
 ): Shapes<Name> {
   const { checker, typeOf } = declared(types);
-  const filled = new Map<string, boolean>();
 
   function compare(type: ts.Type, value: unknown, at: string, depth = 0): string[] {
     if (depth > MAX_DEPTH) return [`${at}: nested too deep`];
@@ -38,8 +35,6 @@ export function declaredShapes<Name extends string>(
   }
 
   function compareUnion(type: ts.UnionType, value: unknown, at: string, depth: number): string[] {
-    const isNullable = type.types.some(({ flags }) => flags & ts.TypeFlags.Null);
-    if (isNullable) note(at, value !== null);
     const answers = type.types.map((each) => compare(each, value, at, depth));
     if (answers.some((problems) => problems.length === 0)) return [];
     const others = type.types.filter((each) => !isPrimitive(each));
@@ -55,7 +50,6 @@ export function declaredShapes<Name extends string>(
     if (!Array.isArray(value)) return [`${at}: ${show(value)} is no list`];
     const [element] = checker.getTypeArguments(type as ts.TypeReference);
     if (element === undefined) throw new Error(`${at}: a list of what?`);
-    note(at, value.length > 0);
     return value.flatMap((item) => compare(element, item, `${at}[]`, depth + 1));
   }
 
@@ -88,14 +82,7 @@ export function declaredShapes<Name extends string>(
     return [...missing, ...wrong];
   }
 
-  function note(at: string, isFilled: boolean): void {
-    filled.set(at, isFilled || filled.get(at) === true);
-  }
-
-  return {
-    problems: (name, json) => compare(typeOf(name), json, name),
-    neverFilled: () => [...filled].flatMap(([at, isFilled]) => (isFilled ? [] : [at])).sort(),
-  };
+  return { problems: (name, json) => compare(typeOf(name), json, name) };
 }
 
 function isPrimitive({ flags }: ts.Type): boolean {
