@@ -1,4 +1,4 @@
-import type { MessageFields } from "../api/views.ts";
+import type { PlainMessage } from "../api/views.ts";
 import { decisionWords } from "../wire/decision-words.ts";
 import { shortId } from "./short-id.ts";
 
@@ -21,7 +21,7 @@ export function bodyText({
   type,
   subject,
   body,
-}: Pick<MessageFields, "type" | "subject" | "body">): string {
+}: Pick<PlainMessage, "type" | "subject" | "body">): string {
   if (type === "proposal") return proposalText(subject, body);
   if (typeof body === "string") return body;
   if (body === null || body === undefined) return "";

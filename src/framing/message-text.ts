@@ -1,4 +1,4 @@
-import type { InboxMessage, MessageFields } from "../api/views.ts";
+import type { InboxMessage, PlainMessage } from "../api/views.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Priority } from "../wire/message.ts";
 import { askedWords, knownWords } from "./asked-words.ts";
@@ -31,7 +31,7 @@ interface Facts {
  */
 export function messageText(
   { id, priority }: Facts,
-  message: MessageFields,
+  message: PlainMessage,
   notes: readonly string[],
   look: MessageLook,
 ): string {
@@ -70,7 +70,7 @@ export function tierNotes(tier: Tier | null): string[] {
 }
 
 /** Unknown kinds come without a type. Spec 1.3. */
-function typeOf(message: MessageFields): string {
+function typeOf(message: PlainMessage): string {
   return message.type ?? `kind:${message.kind ?? "?"}`;
 }
 

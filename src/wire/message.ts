@@ -73,25 +73,34 @@ export function parseMessage(line: Uint8Array): MessageParse {
   return { ok: true, message: messageOf(fields, shape, type) };
 }
 
-/** The fields of a line that has passed the schema. */
-interface MessageFields {
+/** The fields of a message on the wire: of a line that has passed the schema. Spec 1.2. */
+export interface MessageFields<Body = JsonValue> {
   timestamp: string;
   from: string;
+  /** Handles, or `*` for everybody. */
   to?: readonly string[];
+  /** Such as `feedback`, `proposal`, `ack`. Spec 1.3. */
   type?: string;
+  /** The number of the type. Spec 1.3. */
   kind?: number;
   subject: string;
-  body: JsonValue;
+  body: Body;
+  /** Paths, or `git:` and a commit. */
   refs?: readonly string[];
   priority?: Priority | "normal";
   correlation_id: string;
+  /** Whether an answer is asked for. */
   ack_required?: boolean;
   event_id?: string;
+  /** The key that it is signed with. */
   public_key_id?: string;
   signature?: string;
+  /** Id of the wire, in what is signed. */
   wire?: string;
   log?: string;
+  /** Its number in its author's chain, from 1. */
   seq?: number;
+  /** Event id of the line before it in the chain. */
   prev?: string;
 }
 

@@ -8,40 +8,12 @@ import { isState, type Tier } from "../../trust/tiers.ts";
 import type { HeldLine, Store } from "../../store/store.ts";
 import { parseObject, toPlain } from "../../wire/json/json.ts";
 import { MIN_ID_PREFIX } from "../../wire/limits.ts";
-import type { Priority } from "../../wire/message.ts";
+import type { MessageFields, Priority } from "../../wire/message.ts";
 import { field } from "../../protocol/body.ts";
 import { placeJson, readPlace, type Place, type PlaceJson } from "../../wire/places.ts";
 
-/** A message as it is on the wire: its own fields, unknown ones included. Spec 1.2. */
-export interface MessageFields {
-  timestamp: string;
-  from: string;
-  /** Handles, or `*` for everybody. */
-  to?: string[];
-  /** Such as `feedback`, `proposal`, `ack`. Spec 1.3. */
-  type?: string;
-  /** The number of the type. Spec 1.3. */
-  kind?: number;
-  subject: string;
-  body: unknown;
-  /** Paths, or `git:` and a commit. */
-  refs?: string[];
-  priority?: string;
-  correlation_id: string;
-  /** Whether an answer is asked for. */
-  ack_required?: boolean;
-  event_id?: string;
-  /** The key that it is signed with. */
-  public_key_id?: string;
-  signature?: string;
-  /** Id of the wire, in what is signed. */
-  wire?: string;
-  /** Its number in its author's chain, from 1. */
-  seq?: number;
-  /** Event id of the line before it in the chain. */
-  prev?: string;
-  [unknown: string]: unknown;
-}
+/** A message as it is on the wire, unknown fields included. Spec 1.2. */
+export type PlainMessage = MessageFields<unknown> & { [unknown: string]: unknown };
 
 /** Which messages of the inbox are meant; all of them by default. */
 export interface InboxQuery {
@@ -53,14 +25,22 @@ export interface InboxQuery {
   id?: string;
 }
 
-/** A message as it is on the wire, and what we know of it. */
-export type HeldMessage = MessageFields & {
-  readonly _meta: {
-    readonly id: string;
-    readonly place: PlaceJson;
-    readonly received_at: string;
-    readonly tier: Tier | null;
-    readonly priority: Priority;
+interface KnownOfMessage {
+  /** Event id; of a line without one the SHA-256 of its canonical bytes. */
+  readonly id: string;
+  /** What an answer to it names. */
+  readonly place: PlaceJson;
+  /** When we received it. */
+  readonly received_at: string;
+  /** How far its author is believed. Spec 2.3. */
+  readonly tier: Tier | null;
+  /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
+  readonly priority: Priority;
+}
+
+/** A message, and what we know of it. */
+export type HeldMessage = PlainMessage & {
+  readonly _meta: KnownOfMessage & {
     /** Why it is no mail, where it was refused. */
     readonly refused: string | null;
     /** Event ids of the corrections of this message. */
@@ -69,22 +49,12 @@ export type HeldMessage = MessageFields & {
 };
 
 /** A message for our agent. */
-export type InboxMessage = MessageFields & {
-  readonly _meta: {
-    /** Event id; of a line without one the SHA-256 of its canonical bytes. */
-    readonly id: string;
-    /** What an answer to it names. */
-    readonly place: PlaceJson;
-    /** When we received it. */
-    readonly received_at: string;
-    /** How far its author is believed. Spec 2.3. */
-    readonly tier: Tier | null;
+export type InboxMessage = PlainMessage & {
+  readonly _meta: KnownOfMessage & {
     /** False for unsigned lines that policy admits. */
     readonly verified: boolean;
     /** Correlation id. */
     readonly thread: string;
-    /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
-    readonly priority: Priority;
     /** Answers that are owed for it. */
     readonly obligations: readonly ObligationView[];
     /** It is marked read. */
@@ -390,10 +360,10 @@ export function messageOf(
   };
 }
 
-function fieldsOf({ bytes }: HeldLine): MessageFields {
+function fieldsOf({ bytes }: HeldLine): PlainMessage {
   const parsed = parseObject(bytes);
   if (!parsed.ok) throw new Error("a line that is held is no JSON object");
-  return toPlain(parsed.value) as MessageFields;
+  return toPlain(parsed.value) as PlainMessage;
 }
 
 /** What a line that is held says. */

@@ -1,4 +1,4 @@
-import type { InboxMessage, MessageFields, ObligationView, HeldMessage } from "../../api/views.ts";
+import type { InboxMessage, PlainMessage, ObligationView, HeldMessage } from "../../api/views.ts";
 import { knownWords } from "../../framing/asked-words.ts";
 import { attribution, briefAttribution } from "../../framing/attribution.ts";
 import { bodyText } from "../../framing/body-text.ts";
@@ -117,7 +117,7 @@ interface Known {
   readonly notes: readonly string[];
 }
 
-function framed(frame: Frame, message: MessageFields, known: Known, how: Amount): string {
+function framed(frame: Frame, message: PlainMessage, known: Known, how: Amount): string {
   const { from, type, kind, subject, refs = [] } = message;
   const head = attribution({ ...known, from, type, kind });
   const body = bodyText(message);
