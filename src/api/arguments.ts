@@ -85,6 +85,7 @@ export const count = kind(
   "a whole number of at least 1",
   (value): value is number => isCount(value) && value >= 1,
 );
+export const whole = kind("a whole number of at least 0", isCount);
 export const texts = kind("a list of text", isTexts);
 /** By name, a line of a log. */
 export const lineNumbers = kind(

@@ -17,10 +17,11 @@ import {
   oneOf,
   optional,
   options,
+  type Parser,
   shortText,
   text,
   texts,
-  type Parser,
+  whole,
 } from "./arguments.ts";
 import { parseSend, requestKey } from "./drafts.ts";
 import { DeaddropError } from "./errors.ts";
@@ -83,6 +84,22 @@ export const OPERATIONS = {
   wait: operation(
     object({ for: oneOf(WAITED_FOR), limitMs: count }),
     (service, { limitMs, ...args }) => waitForNews(service, args, Math.min(limitMs, MAX_WAIT_MS)),
+    "looks",
+  ),
+  /** The number of the newest line, when it is another one than `since` or the time is over. */
+  changed: operation(
+    object({ since: optional(whole), limitMs: count }),
+    async (service, { since, limitMs }) => {
+      const look = () => service.inTurn((agent) => agent.view("newest", undefined));
+      const other = await service.until(
+        async () => {
+          const newest = await look();
+          return newest === since ? undefined : newest;
+        },
+        Math.min(limitMs, MAX_WAIT_MS),
+      );
+      return other ?? look();
+    },
     "looks",
   ),
   read: acting(object({ ids }), (agent, { ids }) => agent.markRead(ids)),

@@ -69,7 +69,8 @@ describe("a request over the socket", () => {
     ["view", { name: "receipt", args: { event_id: "e" } }, ["view", "receipt", { event_id: "e" }]],
     ["view", { name: "resolve_id", args: { id: "e" } }, ["view", "resolve_id", { id: "e" }]],
     ["tick", {}, ["look"]],
-    ["view", { name: "news" }, ["view", "news", {}]],
+    ["changed", { limitMs: 1 }, ["view", "newest", undefined]],
+    ["changed", { since: 7, limitMs: 1 }, ["view", "newest", undefined]],
   ])("%s %j only looks", async (op, args, expected) => {
     const { asked, acted, handle } = recorded();
     expect(await handle({ op, args })).toMatchObject({ ok: true });

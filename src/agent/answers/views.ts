@@ -100,6 +100,8 @@ export const VIEWS = {
     return statsView(core, growthView(core, files));
   }),
   members: view(nothing, membersView),
+  /** The number of the newest line that is held: taken in, or ours. */
+  newest: view(nothing, ({ store }) => store.lastN()),
   keys: view(nothing, (core, _args, { session }) => keysView(core, session.trust)),
   /** `id`: an event id, or a unique prefix of it (6 characters or more). */
   resolve_id: view(object({ id: text }), (core, { id }) => resolveId(core, id)),

@@ -8,6 +8,7 @@ import { fromPlain } from "../../wire/json/json.ts";
 import { textGraph } from "../plan/graph.ts";
 import { planRequestId } from "../plan/plan.ts";
 import type { HeldPlan } from "./held-plan.ts";
+import { Waits } from "./patience.ts";
 import type { RunOutside } from "./run-plan.ts";
 import { sendOnce } from "./step-messages.ts";
 
@@ -17,7 +18,6 @@ interface Asking {
   readonly outside: RunOutside;
 }
 
-const APPROVAL_POLL_MS = 250;
 /** What a peer reads of a plan; the file has all of it. */
 const MAX_PLAN_TEXT = 16_000;
 
@@ -57,6 +57,7 @@ export async function askApproval(
     level: "warns",
     text: `${to} was asked to approve the plan`,
   });
+  const waits = new Waits(client, outside);
   for (;;) {
     if (outside.signal.aborted)
       throw notApproved("the run was stopped before the plan was approved");
@@ -70,7 +71,7 @@ export async function askApproval(
     if (request !== undefined && request.status !== "pending") {
       throw notApproved(`the request to ${to} was ${request.status}`);
     }
-    await outside.sleep(APPROVAL_POLL_MS);
+    await waits.next();
   }
 }
 

@@ -1,4 +1,6 @@
+import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { MAX_WAIT_MS } from "../../api/service.ts";
 
 /** What a loop of rounds has around it. */
 export interface Outside<Event> {
@@ -7,6 +9,54 @@ export interface Outside<Event> {
   say(event: Event): void;
   /** The operator ends it; what runs is ended too. */
   readonly signal: AbortSignal;
+}
+
+/** How often a loop looks where no daemon tells it of lines. */
+const WITHOUT_DAEMON_MS = 250;
+
+/**
+ * Waits of a loop of rounds: until a line was taken in or signed, some work has ended, or the operator
+ * ends it; and some seconds at most, since a person may have edited a file and times go by.
+ */
+export class Waits {
+  readonly #outside: Pick<Outside<never>, "sleep" | "signal">;
+  readonly #client: Client | undefined;
+  readonly #stopped: Promise<void>;
+  /** The newest line that was there when the last wait ended. */
+  #seen: number | undefined;
+  #asked: Promise<void> | undefined;
+
+  constructor(client: Client | undefined, outside: Pick<Outside<never>, "sleep" | "signal">) {
+    this.#client = client;
+    this.#outside = outside;
+    const { signal } = outside;
+    this.#stopped = new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  async next(...others: readonly Promise<void>[]): Promise<void> {
+    await Promise.race([this.#line(), this.#stopped, ...others]);
+  }
+
+  /** One question at a time: a wait that something else ended goes on with the next one. */
+  #line(): Promise<void> {
+    const client = this.#client;
+    if (client?.viaDaemon !== true) return this.#outside.sleep(WITHOUT_DAEMON_MS);
+    const since = this.#seen === undefined ? {} : { since: this.#seen };
+    this.#asked ??= client
+      .ask("changed", { ...since, limitMs: MAX_WAIT_MS })
+      .then(
+        (newest) => void (this.#seen = newest),
+        // The next round meets the same trouble, and says so.
+        () => this.#outside.sleep(WITHOUT_DAEMON_MS),
+      )
+      .finally(() => {
+        this.#asked = undefined;
+      });
+    return this.#asked;
+  }
 }
 
 /** A daemon that ends, or starts again, meanwhile: so many failures in a row are none of that. */
@@ -69,6 +119,11 @@ export class WorkInFlight {
     if (this.#failed !== undefined) throw this.#failed;
     for (const name of this.#ended) this.#running.delete(name);
     this.#ended.clear();
+  }
+
+  /** When one of them has ended; never when none is running. */
+  async nextEnd(): Promise<void> {
+    await Promise.race(this.#running.values());
   }
 
   async allEnded(): Promise<void> {

@@ -17,7 +17,7 @@ import { failureReport, workStep, type Adapter } from "../work/work-step.ts";
 import { askOperator } from "./ask-operator.ts";
 import type { HeldPlan } from "./held-plan.ts";
 import { keepLog, keepReport, localWork, noteBegun, type PlanPlaces } from "./plan-folder.ts";
-import { makePatience, WorkInFlight, type Outside } from "./patience.ts";
+import { makePatience, Waits, WorkInFlight, type Outside } from "./patience.ts";
 import { sendStep, readDispatches } from "./step-messages.ts";
 
 /** What the coordinator tells the one who watches. */
@@ -53,8 +53,6 @@ export interface RunPlace {
 
 export type RunOutside = Outside<RunEvent>;
 
-/** How often the coordinator looks at the wire and at the file. */
-const RUN_POLL_MS = 250;
 /** Things that are told once: beyond, the oldest may be told again. */
 const MAX_TOLD_ONCE = 10_000;
 
@@ -90,6 +88,7 @@ class Run {
   readonly #outside: RunOutside;
   /** Work of ours, by request id. */
   readonly inFlight = new WorkInFlight();
+  readonly #waits: Waits;
   readonly #told = new Set<string>();
   /** Requests that this process has sent. */
   readonly #sent = new Set<string>();
@@ -99,6 +98,7 @@ class Run {
     this.#place = place;
     this.#options = options;
     this.#outside = outside;
+    this.#waits = new Waits(place.client, outside);
   }
 
   /** Looks, decides, does it; then waits, if there was nothing to do. */
@@ -114,7 +114,7 @@ class Run {
       if (effect.do === "end") return this.#end(plan, effect.outcome);
       isQuiet = !(await this.#carryOut(effect)) && isQuiet;
     }
-    if (isQuiet) await this.#outside.sleep(RUN_POLL_MS);
+    if (isQuiet) await this.#waits.next(this.inFlight.nextEnd());
     return undefined;
   }
 

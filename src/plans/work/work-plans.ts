@@ -18,7 +18,7 @@ import {
   isStepForUs,
   type AskedStep,
 } from "../run/step-messages.ts";
-import { makePatience, WorkInFlight, type Outside } from "../run/patience.ts";
+import { makePatience, Waits, WorkInFlight, type Outside } from "../run/patience.ts";
 import type { BegunWork } from "./begun-work.ts";
 import { failureReport, workStep, type Adapter } from "./work-step.ts";
 
@@ -44,9 +44,6 @@ export interface WorkOutside extends Outside<WorkEvent> {
   readonly begun: BegunWork;
 }
 
-/** How often the worker looks for steps. */
-const WORK_POLL_MS = 250;
-
 /**
  * Takes the steps that peers ask for, works at each once, and ships the reports. The order, so that no
  * attempt is begun twice and none is said to be begun that is not: note the begin durably, start the
@@ -59,11 +56,12 @@ const WORK_POLL_MS = 250;
 export async function workPlans(outside: WorkOutside, options: WorkOptions): Promise<void> {
   const worker = new Worker(outside, options);
   const patience = makePatience(outside);
+  const waits = new Waits(outside.client, outside);
   try {
     while (!outside.signal.aborted) {
       const isIdle = await patience(() => worker.look());
       if (options.once && isIdle === true) return;
-      await outside.sleep(WORK_POLL_MS);
+      await waits.next(worker.inFlight.nextEnd());
     }
   } finally {
     // Also after a failure: the lock of the worker is held while a program works, and its report is kept.
