@@ -6,7 +6,7 @@ const ROOMS = JSON.parse(readFileSync("build/rooms.json", "utf8"));
 /** src/index.ts. */
 const INDEX = 50;
 /** Less than all rooms together: what one room gains another gives. */
-const TOTAL = 75_000;
+const TOTAL = 75_700;
 
 const rooms = new Map();
 for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {

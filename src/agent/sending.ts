@@ -95,7 +95,7 @@ function commit(session: Session, drafts: readonly Draft[], key: RequestKey | un
     }
     case "parked":
       throw new DeaddropError("refused", "not sent: this agent is parked", {
-        hint: "it goes on with: deaddrop wake",
+        hint: "it goes on with: deaddrop status wake",
       });
     case "reserved":
       throw new DeaddropError("bad_draft", "not sent: body.parks is for the daemon to write");
@@ -127,7 +127,7 @@ const REFUSALS: Record<
 > = {
   not_a_member: {
     what: "only a member that chains proposes changes, and it leaves by itself",
-    hint: "to leave: deaddrop leave",
+    hint: "to leave: deaddrop member leave",
   },
   not_one_step: {
     what: "this changes nothing, or more than one member",

@@ -30,6 +30,11 @@ export function codeOfStorage(code: StorageCode): "config" | "storage" {
   return CONFIG_TROUBLE.has(code) ? "config" : "storage";
 }
 
+interface Instead {
+  readonly given: string;
+  readonly meant: readonly string[];
+}
+
 /**
  * A failure that a person or a script can act on: what was wrong (message), what to do (hint),
  * and the exit code that belongs to it. It crosses the daemon's socket as {code, message, hint}.
@@ -39,16 +44,23 @@ export class DeaddropError extends Error {
   readonly code: ErrorCode;
   readonly exitCode: number;
   readonly hint: string | undefined;
+  /** A word that was given, and those that may have been meant. */
+  readonly instead: Instead | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    about: { hint?: string | undefined; cause?: unknown } = {},
+    about: {
+      hint?: string | undefined;
+      cause?: unknown;
+      instead?: Instead | undefined;
+    } = {},
   ) {
     super(message, about.cause === undefined ? undefined : { cause: about.cause });
     this.code = code;
     this.exitCode = EXIT_CODES[code];
     this.hint = about.hint;
+    this.instead = about.instead;
   }
 }
 

@@ -2,7 +2,7 @@ import type { RefusalReason } from "../protocol/admit/refusals.ts";
 import type { OperatorIncident } from "../store/told.ts";
 
 const NOT_IN_CHAIN =
-  "it does not find the line in your chain as it follows it; your operator should run deaddrop doctor, and its operator deaddrop peer show";
+  "it does not find the line in your chain as it follows it; your operator should run deaddrop doctor, and its operator deaddrop peers show";
 
 /** Words about one trouble. `{name}` in a text is a fact of the occasion. */
 export interface TroubleRow {
@@ -52,24 +52,24 @@ export const TROUBLES = {
     title:
       "line {seq} with our signature was not signed here: another copy of the key is in use, so nothing is sent",
     detail: "stop the other copy first",
-    end: "deaddrop reclaim",
+    end: "deaddrop key reclaim",
     concernsWire: true,
   },
   mark_missing: {
     title:
       "nothing says what the key of {handle} has signed, because it was restored or is used elsewhere, so nothing is sent",
-    end: "deaddrop reclaim",
+    end: "deaddrop key reclaim",
   },
   own_lines_missing: {
     title:
       "{handle} has signed {mark} lines and holds only {held}, so nothing is sent; the others are looked for in {folder} and requested from peers",
-    end: "deaddrop reclaim --from FILE",
+    end: "deaddrop key reclaim --from FILE",
   },
   safe_mode: {
     audience: "both",
     title: "{silent} did not ack an incident of {author}, so most types are not sent",
     end: "{end}",
-    operatorEnd: 'deaddrop resume --reason "why it is safe to go on"',
+    operatorEnd: 'deaddrop incident resume --reason "why it is safe to go on"',
   },
   config_drift: {
     title: "the wire's config.json or tiers.json differs from what you accepted",
@@ -101,25 +101,26 @@ export const TROUBLES = {
 
   // A peer, and what is read of it.
   peer_held: {
-    title: "{peer} is held, so nothing more of it is delivered; deaddrop peer show {peer} says why",
-    end: "deaddrop peer reset {peer}",
+    title:
+      "{peer} is held, so nothing more of it is delivered; deaddrop peers show {peer} says why",
+    end: "deaddrop peers reset {peer}",
   },
   log_forked: {
     title: "the chain of {peer} is forked at line {seq}, so nothing from there on is delivered",
     detail: "lines {lines}",
-    end: "deaddrop peer show {peer}",
+    end: "deaddrop peers show {peer}",
     behind: ["peer_held"],
     concernsWire: true,
   },
   key_revoked: {
     title: "lines of {peer} wait: a key of it was revoked, and no other was compared",
-    end: "deaddrop peer show {peer}",
+    end: "deaddrop peers show {peer}",
     behind: ["peer_held"],
   },
   clock_skew: {
     title: "the clocks of {peer} and of this machine differ",
     detail: "{difference}",
-    end: "compare both clocks with a time server (timedatectl); to deliver what waits as it is dated: deaddrop peer reset {peer}",
+    end: "compare both clocks with a time server (timedatectl); to deliver what waits as it is dated: deaddrop peers reset {peer}",
     behind: ["peer_held"],
   },
   log_unreadable: {
@@ -143,7 +144,7 @@ export const TROUBLES = {
   },
   untrusted_key: {
     title: "lines of {peer} wait: {key} is not believed",
-    end: "deaddrop peer show {peer}",
+    end: "deaddrop peers show {peer}",
     behind: ["peer_held"],
   },
   log_gap: {
@@ -162,7 +163,7 @@ export const TROUBLES = {
   sent_ahead: {
     title:
       "your {message} to {peer} is dated {minutes} min ahead of this machine's clock, and waits there",
-    end: "compare this machine's clock with a time server (timedatectl); {peer}'s operator may let it pass as it is: deaddrop peer reset {handle}",
+    end: "compare this machine's clock with a time server (timedatectl); {peer}'s operator may let it pass as it is: deaddrop peers reset {handle}",
   },
   mail_waits: {
     audience: "both",
@@ -206,12 +207,12 @@ export const TROUBLES = {
   overdue_by_peers: {
     audience: "both",
     title: "answers to you that are overdue: {count}, the oldest to: {subject}",
-    end: "deaddrop team",
+    end: "deaddrop peers team",
   },
   notices: {
     audience: "agent",
     title: "unread notices: {count}",
-    end: "deaddrop notices --unread --mark-read",
+    end: "deaddrop inbox notices --unread --mark-read",
   },
   incident_notices: {
     title: "incident notices that no operator has read: {count}, the newest: {subject}",

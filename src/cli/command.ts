@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option, type CommanderError } 
 import type { Cli, GlobalFlags } from "./context.ts";
 
 /** An option or argument that is more than a switch or a text. */
-interface Value {
+export interface Value {
   readonly about: string;
   /** Reads the text; throws InvalidArgumentError or DeaddropError. */
   readonly parse?: (text: string) => unknown;
@@ -14,6 +14,8 @@ interface Value {
   readonly conflicts?: string;
   readonly isRequired?: true;
   readonly isHidden?: true;
+  /** Of the last argument: it takes all words that are left, as one text. */
+  readonly isText?: true;
 }
 
 /** An option that may be given several times: a list of texts. */
@@ -74,6 +76,12 @@ interface Definition<A, O> {
   /** Lines to copy, shown behind the help. */
   readonly examples?: readonly string[];
   readonly commands?: Readonly<Record<string, CommandDefinition>>;
+  /** Of a command within another one: other words for it. */
+  readonly also?: string;
+  /** The command within this one that is meant by words that name none of them. */
+  readonly default?: string;
+  /** The one that is meant where nothing is said. */
+  readonly bare?: string;
   /** What follows the last argument is passed on, flags too. */
   readonly passThrough?: true;
   run?(cli: Cli, flags: FlagsOf<O>, args: ArgumentsOf<A>): Promise<void> | void;
@@ -91,7 +99,7 @@ export function define<
 }
 
 /** Options that every command takes, unless it has one of that name itself. */
-const GLOBAL_OPTIONS: Options = {
+export const GLOBAL_OPTIONS: Options = {
   "--wire <folder>":
     "the wire (else DEADDROP_WIRE, the nearest _coordination/ upward, your only wire)",
   "--as <handle>": "who you are (else DEADDROP_AS, `deaddrop as`, the only identity on the wire)",
@@ -99,12 +107,20 @@ const GLOBAL_OPTIONS: Options = {
   "--peer <handle>": repeatable("a peer, on a wire without a roster (repeatable)"),
 };
 
-/** The parser of `deaddrop NAME`, which throws what is wrong and prints through `cli`. */
-export function buildCommand(name: string, definition: CommandDefinition, cli: Cli): Command {
+/**
+ * The parser of `deaddrop NAME`, which throws what is wrong and prints through `cli`. One that `only` parses
+ * runs nothing.
+ */
+export function buildCommand(
+  name: string,
+  definition: CommandDefinition,
+  cli: Cli,
+  only?: "parses",
+): Command {
   const own = new Set(longNames(definition));
   const globals = Object.entries(GLOBAL_OPTIONS).filter(([spelling]) => !own.has(long(spelling)));
   const options = { ...definition.options, ...Object.fromEntries(globals) };
-  const command = commandOf(`deaddrop ${name}`, { ...definition, options }, cli);
+  const command = commandOf(`deaddrop ${name}`, { ...definition, options }, cli, only);
   prepare(command, cli);
   return command;
 }
@@ -117,7 +133,12 @@ function longNames({ options = {}, commands = {} }: CommandDefinition): string[]
   return [...Object.keys(options).map(long), ...Object.values(commands).flatMap(longNames)];
 }
 
-function commandOf(name: string, definition: CommandDefinition, cli: Cli): Command {
+function commandOf(
+  name: string,
+  definition: CommandDefinition,
+  cli: Cli,
+  only: "parses" | undefined,
+): Command {
   const { about, args = {}, options = {}, examples = [], commands = {}, run } = definition;
   const command = new Command(name).description(about);
   for (const [spelling, value] of Object.entries(args)) {
@@ -131,9 +152,13 @@ function commandOf(name: string, definition: CommandDefinition, cli: Cli): Comma
   if (definition.passThrough === true) command.passThroughOptions();
   if (examples.length > 0) command.addHelpText("after", examplesText(examples));
   if (run !== undefined) {
-    command.action(() => run(cli, command.optsWithGlobals(), argumentsOf(command)));
+    command.action(() =>
+      only === "parses" ? undefined : run(cli, command.optsWithGlobals(), argumentsOf(command)),
+    );
   }
-  for (const [sub, each] of Object.entries(commands)) command.addCommand(commandOf(sub, each, cli));
+  for (const [sub, each] of Object.entries(commands)) {
+    command.addCommand(commandOf(sub, each, cli, only));
+  }
   return command;
 }
 
@@ -148,12 +173,18 @@ function optionOf(spelling: string, value: Value): Option {
   if (parse !== undefined) option.argParser(parse);
   if (repeatable === true) {
     option.argParser((text, before: readonly string[] | undefined) => {
-      if (choices?.includes(text) !== false) return [...(before ?? []), text];
+      if (choices?.includes(text) !== false) return [...(before ?? []), ...listed(spelling, text)];
       throw new InvalidArgumentError(`Choose one of ${choices.join(", ")}.`);
     });
   }
   if (conflicts !== undefined) option.conflicts(conflicts);
   return option.makeOptionMandatory(value.isRequired === true).hideHelp(value.isHidden === true);
+}
+
+/** Of agents and paths several may be given in one word, with commas between them. */
+function listed(spelling: string, text: string): string[] {
+  if (!text.includes(",") || !/[<[](?:handle|peer|path|pattern)/.test(spelling)) return [text];
+  return text.split(/,(?![^{]*\})/).flatMap((each) => (each.trim() === "" ? [] : [each.trim()]));
 }
 
 function examplesText(examples: readonly string[]): string {
@@ -163,7 +194,14 @@ function examplesText(examples: readonly string[]): string {
 
 function argumentsOf({ registeredArguments: all, processedArgs }: Command) {
   return Object.fromEntries(
-    all.map((argument, index) => [camelCase(argument.name()), processedArgs[index] as unknown]),
+    all.map((argument, index) => {
+      const value = processedArgs[index] as unknown;
+      const isList = argument.variadic && Array.isArray(value);
+      const texts = isList ? (value as string[]) : [];
+      const spelling = `<${argument.name()}>`;
+      const list = texts.flatMap((text) => listed(spelling, text));
+      return [camelCase(argument.name()), isList ? list : value];
+    }),
   );
 }
 
@@ -172,7 +210,7 @@ export function camelCase<const Name extends string>(name: Name): CamelCase<Name
 }
 
 /** `deaddrop incident raise`, for a command within a command. */
-export function pathOf(command: Command): string {
+function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }

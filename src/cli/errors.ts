@@ -20,14 +20,14 @@ interface Report {
 export async function reportError(
   error: unknown,
   cli: Pick<Cli, "env" | "stdin" | "stderr">,
-  about: { json: boolean; command: string | undefined },
+  json: boolean,
 ): Promise<number> {
-  const report =
-    error instanceof CommanderError ? usage(error, about.command) : await read(error, cli.env);
-  if (report === undefined) return (error as CommanderError).exitCode;
+  // Help and version: commander has printed them, and they are no failure.
+  if (error instanceof CommanderError) return error.exitCode;
+  const report = await read(error, cli.env);
   const { code, message, exitCode } = report;
   const hint = code === "safe_mode" ? safeModeHint(report.hint, cli) : report.hint;
-  if (about.json) {
+  if (json) {
     writeExact(cli.stderr, `${safeJson({ error: { code, message, hint: hint ?? null } })}\n`);
     return exitCode;
   }
@@ -43,19 +43,6 @@ export async function reportError(
 function safeModeHint(hint: string | undefined, cli: Pick<Cli, "env" | "stdin" | "stderr">) {
   if (readerOf(cli) === "agent") return hint;
   return [...(hint === undefined ? [] : [hint]), `as the operator: ${RESUME_COMMAND}`].join("\n");
-}
-
-/** Undefined for help and version: commander has printed them, and they are no failure. */
-function usage(error: CommanderError, command: string | undefined): Report | undefined {
-  if (/^commander\.(help|helpDisplayed|version)$/.test(error.code)) return undefined;
-  // Of a command within a command, its own help.
-  const { usageOf = `deaddrop ${command ?? ""}` } = error as { usageOf?: string };
-  return {
-    code: "usage",
-    message: error.message.replace(/^error: /, ""),
-    hint: `run \`${command === undefined ? "deaddrop help" : `${usageOf} --help`}\` for what it takes`,
-    exitCode: 1,
-  };
 }
 
 /** A file that may not be written is no trouble of the disk where a sandbox is what forbids it. */

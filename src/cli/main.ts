@@ -1,10 +1,16 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { DeaddropError } from "../api/errors.ts";
+import { meaningOf } from "./aliases.ts";
 import { COMMANDS, COMMAND_GROUPS } from "./command-table.ts";
-import { buildCommand, pathOf } from "./command.ts";
+import { buildCommand } from "./command.ts";
 import { processCli, type Cli } from "./context.ts";
 import { painter } from "./output/output.ts";
 import { onTerminals } from "./output/terminal.ts";
+import { checkLine, readLine, wordsOf } from "./read-line.ts";
+
+/** What is no command of the table. */
+const RESERVED = new Set(["help", "version", "--help", "-h", "--version", "-V", "-v"]);
 
 /** Flags that come before the command and take a value; `--json` takes none. */
 const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
@@ -12,34 +18,37 @@ const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
 /** Runs one command line (without node and script) and returns its exit code. Spec 4.2. */
 export async function main(args: readonly string[], at: Cli = processCli()): Promise<number> {
   const cli = onTerminals(at);
-  const { name, rest } = split(args);
   try {
-    await dispatch(name, rest, cli);
+    await dispatch(args, cli);
     return cli.exitCode;
   } catch (error) {
     // What comes after `--` is text of a message, not a flag.
     const { reportError } = await import("./errors.ts");
-    const flags = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
-    return reportError(error, cli, { json: flags.includes("--json"), command: name });
+    const given = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+    const json = given.includes("--json");
+    return reportError(error, cli, json);
   }
 }
 
-/** Finds the command's name; flags before it are given to it. Bare `deaddrop` is `status`. */
-function split(args: readonly string[]): { name: string | undefined; rest: readonly string[] } {
+/** The command's name and what follows it; and the flags before it. Bare `deaddrop` is `status`. */
+function split(args: readonly string[]): { words: readonly string[]; flags: readonly string[] } {
   let index = 0;
   while (index < args.length && args[index]?.startsWith("-") === true) {
     const flag = args[index] ?? "";
-    if (["--help", "-h", "--version", "-V"].includes(flag)) return { name: flag, rest: [] };
+    if (["--help", "-h", "--version", "-V", "-v"].includes(flag))
+      return { words: [flag], flags: [] };
     index += LEADING_WITH_VALUE.has(flag) ? 2 : 1;
   }
-  const name = args[index];
-  return { name, rest: [...args.slice(0, index), ...args.slice(index + 1)] };
+  return { words: args.slice(index), flags: args.slice(0, index) };
 }
 
-async function dispatch(name: string | undefined, rest: readonly string[], cli: Cli) {
+async function dispatch(args: readonly string[], cli: Cli): Promise<void> {
+  const { words, flags } = split(args);
+  const [name = "status", ...rest] = await commandLine(words, cli);
   switch (name) {
     case "--version":
     case "-V":
+    case "-v":
     case "version": {
       const { version } = await import("../setup/program.ts");
       cli.stdout.write(`${version()}\n`);
@@ -49,46 +58,56 @@ async function dispatch(name: string | undefined, rest: readonly string[], cli: 
     case "-h":
     case "help":
       return help(rest, cli);
-    default:
-      await (await commandNamed(name ?? "status", cli)).parseAsync(rest, { from: "user" });
   }
+  const definition = await COMMANDS.get(name)?.load();
+  if (definition === undefined) {
+    throw (await import("./corrections.ts")).unknownCommand(words, flags, cli);
+  }
+  const typed = { name, definition, words: [...flags, ...rest] };
+  try {
+    const line = readLine(definition, typed.words);
+    checkLine(line);
+    const isPassedThrough = line.definition.passThrough === true;
+    const command = buildCommand(name, definition, cli);
+    await command.parseAsync(wordsOf(line, isPassedThrough), { from: "user" });
+  } catch (error) {
+    throw await (await import("./corrections.ts")).withCorrection(error, typed, cli);
+  }
+}
+
+/** The words of a line with its command by name: another word for it stands for what it means. */
+async function commandLine(words: readonly string[], cli: Cli): Promise<readonly string[]> {
+  const isPath = (path: string) => existsSync(resolve(cli.cwd, path));
+  const meaning = meaningOf(words, (name) => COMMANDS.has(name) || RESERVED.has(name), isPath);
+  if (meaning === undefined) return words;
+  const { lines, length } = meaning;
+  const [line = "", ...others] = lines;
+  const rest = words.slice(length);
+  if (others.length === 0) return [...line.split(" "), ...rest];
+  const { chooseLine } = await import("./corrections.ts");
+  return chooseLine(words.slice(0, length), lines, rest, cli);
 }
 
 async function help(rest: readonly string[], cli: Cli): Promise<void> {
-  const [name, ...subs] = rest.filter((each) => !each.startsWith("-"));
-  if (name !== undefined && name !== "help") {
-    let command = await commandNamed(name, cli);
-    for (const sub of subs) command = await subcommandOf(command, sub);
-    command.outputHelp();
+  const given = rest.filter((each) => !each.startsWith("-"));
+  const words = await commandLine(given, cli);
+  const [name, ...subs] = words.filter((each) => !each.startsWith("-"));
+  if (name === undefined || name === "help") {
+    cli.stdout.write(overview(cli));
     return;
   }
-  cli.stdout.write(overview(cli));
-}
-
-/** A word after a command that has no commands of its own is an argument: its help says what it takes. */
-async function subcommandOf(command: Command, name: string): Promise<Command> {
-  const found = command.commands.find((each) => each.name() === name);
-  if (found !== undefined || command.commands.length === 0) return found ?? command;
-  const { closest } = await import("../wire/suggest.ts");
-  const names = command.commands.map((each) => each.name());
-  const meant = closest(name, names);
-  const path = pathOf(command);
-  throw new DeaddropError("usage", `${path} has no command "${name}"`, {
-    hint: meant === undefined ? `it has ${names.join(", ")}` : `did you mean \`${path} ${meant}\`?`,
-  });
-}
-
-async function commandNamed(name: string, cli: Cli): Promise<Command> {
-  const entry = COMMANDS.get(name);
-  if (entry === undefined) {
-    const { closest } = await import("../wire/suggest.ts");
-    const meant = closest(name, COMMANDS.keys());
-    throw new DeaddropError("usage", `no command "${name}"`, {
-      hint:
-        meant === undefined ? "`deaddrop help` lists all of them" : `did you mean \`${meant}\`?`,
-    });
+  const definition = await COMMANDS.get(name)?.load();
+  const { unknownCommand, withCorrection } = await import("./corrections.ts");
+  if (definition === undefined) throw unknownCommand(given, [], cli);
+  let path: readonly string[];
+  try {
+    ({ path } = readLine(definition, [...subs, "--help"]));
+  } catch (error) {
+    throw await withCorrection(error, { name, definition, words: subs }, cli);
   }
-  return buildCommand(name, await entry.load(), cli);
+  let command: Command = buildCommand(name, definition, cli);
+  for (const sub of path) command = command.commands.find((each) => each.name() === sub) ?? command;
+  command.outputHelp();
 }
 
 /** `deaddrop help`. */

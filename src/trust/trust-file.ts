@@ -76,7 +76,7 @@ export function parseTrustStore(bytes: Uint8Array, lastVersionSeen: number): Sto
     return { ok: false, detail };
   }
   if (version < lastVersionSeen) {
-    const detail = `trust.json: version ${version} is older than version ${lastVersionSeen}, which was seen here before; put the newer store back (deaddrop restore)`;
+    const detail = `trust.json: version ${version} is older than version ${lastVersionSeen}, which was seen here before; put the newer store back (deaddrop backup restore)`;
     return { ok: false, detail };
   }
   return { ok: true, store: { version, peers } };

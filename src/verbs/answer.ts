@@ -8,7 +8,7 @@ import { SHUTDOWN } from "../protocol/asks/requests.ts";
 import type { Draft } from "../wire/compose.ts";
 import { definedFields } from "../wire/defined-fields.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
-import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
+import { answerSubject, parentOf, refuseNewest, type Parent } from "./naming/parent.ts";
 import { messageNamed, refuseSettled, requestToUs, wantsAnswer } from "./naming/request-named.ts";
 import type { Prepared } from "./prepared.ts";
 import { flag, verb } from "./verb.ts";
@@ -79,7 +79,9 @@ export async function prepareAnswer(
   reasons: Reasons,
   named = parentOf,
 ): Promise<Prepared> {
+  if (verdict !== "ack") await refuseNewest(client, id);
   const parent = await named(client, id);
+  if (CAN_BE_DECIDED.includes(parent.type)) await refuseNewest(client, id);
   if (verdict === "accept") {
     const request = await requestToUs(client, parent);
     const isOpen = request?.status === "pending" && request.refused === null;

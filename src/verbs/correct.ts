@@ -32,7 +32,7 @@ export const correct = verb({
   ],
   async prepare({ client }, { id, revert = false, body: said = "", subject: own, ...args }) {
     if (!revert) neededBody(said);
-    const parent = await parentOf(client, id);
+    const parent = await parentOf(client, id, "ours");
     if (revert && (parent.type !== "proposal" || parent.from !== client.handle)) {
       throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
         hint: "`deaddrop reject <id>` refuses a peer's",

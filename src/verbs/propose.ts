@@ -7,7 +7,7 @@ import { definedFields } from "../wire/defined-fields.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { ANYWAY, EXTRAS, extrasOf, TO } from "./fields.ts";
-import { cutSubject, parentOf, subjectWith, type Parent } from "./naming/parent.ts";
+import { cutSubject, parentOf, refuseNewest, subjectWith, type Parent } from "./naming/parent.ts";
 import { peersOf, recipients } from "./naming/recipients.ts";
 import { withNote, type Prepared } from "./prepared.ts";
 import { pathsGiven } from "./project.ts";
@@ -147,6 +147,7 @@ function counterFields(subject: string, body: JsonObject, counters: Parent) {
 
 /** A proposal of a peer. */
 async function proposalNamed(client: Client, id: string): Promise<Parent> {
+  await refuseNewest(client, id);
   const parent = await parentOf(client, id);
   if (parent.type !== "proposal") {
     throw new DeaddropError("refused", `that is a ${parent.type}, not a proposal`, {

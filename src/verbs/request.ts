@@ -9,7 +9,7 @@ import { closest } from "../wire/suggest.ts";
 import { prepareVerdict } from "./answer.ts";
 import { endOf, refuseByHand } from "./correct.ts";
 import { ANYWAY, EXTRAS, extrasOf, REASON, TO } from "./fields.ts";
-import { cutSubject, parentOf, type Parent } from "./naming/parent.ts";
+import { cutSubject, parentOf, refuseNewest, type Parent } from "./naming/parent.ts";
 import { isRecipient, peersOf, recipients, withParties } from "./naming/recipients.ts";
 import { newRequestId, requestNamed } from "./naming/request-named.ts";
 import { body, choice, flag, text, verb } from "./verb.ts";
@@ -121,7 +121,7 @@ async function wordsOf(client: Client, words: readonly string[]) {
 
 /** The answer to a request, which is named by its `request_id` or event id. Spec 3.8. */
 export const respond = verb({
-  about: "Answers a request. Only the first answer counts.",
+  about: "Answers a request, of which only the first answer counts, or a proposal.",
   fields: {
     request: {
       ...text("<request>", "its request id, or its event id or a prefix of it"),
@@ -151,6 +151,7 @@ export const respond = verb({
         hint: `deaddrop respond ${name} yes, or deaddrop respond ${name} no`,
       });
     }
+    await refuseNewest(client, name);
     const parent = await askedOfUs(client, name);
     return prepareVerdict(client, parent, approves ? "accept" : "reject", reasons);
   },
@@ -200,10 +201,17 @@ function openOf(
   });
 }
 
-/** The request itself, which a name of its asker's choosing may name. */
+/** The request itself, which a name of its asker's choosing may name; or a proposal. */
 async function askedOfUs(client: Client, name: string): Promise<Parent> {
-  const [found] = await requestNamed(client, name);
-  return parentOf(client, found?.event_id ?? name);
+  try {
+    const [found] = await requestNamed(client, name);
+    return await parentOf(client, found?.event_id ?? name);
+  } catch (error) {
+    if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
+    const parent = await parentOf(client, name).catch(() => undefined);
+    if (parent?.type !== "proposal") throw error;
+    return parent;
+  }
 }
 
 function planFields(type: string, plan: string | undefined): JsonObject {

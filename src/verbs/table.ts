@@ -14,30 +14,31 @@ export interface VerbEntry {
  * the tools and the library are derived from this table: a new verb is a file and a line here.
  */
 export const VERBS = {
-  send: entry("send a message", async () => (await import("./send.ts")).send),
-  reply: entry("answer a message", async () => (await import("./reply.ts")).reply),
-  ack: entry(
-    "say that you have seen and taken a message",
-    async () => (await import("./answer.ts")).ack,
+  send: entry("send a message to agents", async () => (await import("./send.ts")).send),
+  reply: entry("reply to a message", async () => (await import("./reply.ts")).reply),
+  ack: entry("acknowledge a message", async () => (await import("./answer.ts")).ack),
+  correct: entry("correct a message you sent", async () => (await import("./correct.ts")).correct),
+  withdraw: entry(
+    "take back a proposal or request",
+    async () => (await import("./withdraw.ts")).withdraw,
   ),
-  correct: entry("correct a message of yours", async () => (await import("./correct.ts")).correct),
-  ship: entry("say what is done", async () => (await import("./ship.ts")).ship),
+  ship: entry("announce finished work", async () => (await import("./ship.ts")).ship),
   propose: entry("propose a decision", async () => (await import("./propose.ts")).propose),
   counter: entry(
-    "answer with another proposal",
+    "answer with a counterproposal",
     async () => (await import("./propose.ts")).counter,
   ),
-  accept: entry("agree to a proposal", async () => (await import("./answer.ts")).accept),
-  reject: entry("refuse a proposal", async () => (await import("./answer.ts")).reject),
-  request: entry("ask for a yes or no", async () => (await import("./request.ts")).request),
-  respond: entry("answer a request", async () => (await import("./request.ts")).respond),
+  accept: entry("accept a proposal or request", async () => (await import("./answer.ts")).accept),
+  reject: entry("reject a proposal or request", async () => (await import("./answer.ts")).reject),
+  request: entry("ask for approval", async () => (await import("./request.ts")).request),
+  respond: entry("answer a request: yes or no", async () => (await import("./request.ts")).respond),
   cancel_request: entry(
     "take a request back",
     async () => (await import("./request.ts")).cancelRequest,
     "requests cancel",
   ),
-  claim: entry("claim files while you edit them", async () => (await import("./claim.ts")).claim),
-  release: entry("end a claim", async () => (await import("./claim.ts")).release),
+  claim: entry("reserve files while you edit", async () => (await import("./claim.ts")).claim),
+  release: entry("end a reservation", async () => (await import("./claim.ts")).release),
   raise_incident: entry(
     "tell of serious trouble",
     async () => (await import("./incident.ts")).raiseIncident,

@@ -52,12 +52,12 @@ test("a trouble and the incident about it have the same words", () => {
     ...{ code: "log_forked", severity: "error", audience: "operator", peer: "scribe" },
     detail:
       "the chain of scribe is forked at line 3, so nothing from there on is delivered: lines a1 and b2",
-    end: "deaddrop peer show scribe",
+    end: "deaddrop peers show scribe",
     since: "1970-01-01T00:00:00.000Z",
   });
   expect(incidentOf("log_forked", facts, "scribe:3")).toEqual({
     ...{ key: "log_forked:scribe:3", cause: "log_forked", peer: "scribe", concernsWire: true },
     subject: "the chain of scribe is forked at line 3, so nothing from there on is delivered",
-    detail: "lines a1 and b2; deaddrop peer show scribe",
+    detail: "lines a1 and b2; deaddrop peers show scribe",
   });
 });

@@ -285,7 +285,7 @@ describe("restore", () => {
   it("says how to go on where the wire's folder is missing", async () => {
     await quickBackUp();
     rmSync(machine.wireDir, { recursive: true });
-    const command = `then deaddrop restore ${file} --wire FOLDER --as forge`;
+    const command = `then deaddrop backup restore ${file} --wire FOLDER --as forge`;
     await expectRefused(restore(), command, 2);
   });
 

@@ -64,11 +64,13 @@ it("the operator sees which line waits, and lets it pass as often as it takes", 
   expect(await inbox()).toEqual([]);
   const status = await run("status", "--check", "--as", "forge");
   expect(status.code).toBe(1);
-  expect(status.stdout).toMatch(/the clocks of scribe .*ahead of ours.*deaddrop peer reset scribe/);
+  expect(status.stdout).toMatch(
+    /the clocks of scribe .*ahead of ours.*deaddrop peers reset scribe/,
+  );
   for (const command of [["status"], ["peers"], ["peer", "show", "scribe"]]) {
     const { stdout } = await run(...command, "--as", "forge");
     expect(stdout).toMatch(/is dated \S+, ahead of ours/);
-    expect(stdout).toContain("deaddrop peer reset scribe");
+    expect(stdout).toContain("deaddrop peers reset scribe");
   }
 
   expect((await run("peer", "reset", "scribe", "--as", "forge", ...BY_FLAGS)).code).toBe(0);
@@ -77,7 +79,7 @@ it("the operator sees which line waits, and lets it pass as often as it takes", 
   write("second", 2 * HOUR_MS);
   expect(await inbox()).toEqual(["first"]);
   const again = await run("status", "--check", "--as", "forge");
-  expect(again.stdout).toMatch(/the clocks of scribe .*ahead of ours.*deaddrop peer reset scribe/);
+  expect(again.stdout).toMatch(/the clocks of scribe .*ahead of ours.*deaddrop peers reset scribe/);
   expect((await run("peer", "reset", "scribe", "--as", "forge", ...BY_FLAGS)).code).toBe(0);
   expect(await inbox()).toEqual(["first", "second"]);
   write("right", 0);

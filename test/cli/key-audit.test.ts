@@ -154,7 +154,7 @@ describe("card export", () => {
     rmSync(cardOfForge());
     const none = await run("card", "export", ...AS_FORGE);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("has no card on this")]);
-    expect(none.stderr).toContain("deaddrop card build");
+    expect(none.stderr).toContain("deaddrop trust card build");
     await json("card", "build", ...AS_FORGE);
     await json("card", "build", "--as", "scribe");
     writeFileSync(

@@ -148,7 +148,7 @@ describe("deaddrop sas", () => {
   });
 });
 
-describe("deaddrop card verify", () => {
+describe("deaddrop trust card verify", () => {
   it("exits 0 or 1 by every vector", async () => {
     const folder = mkdtempSync(join(tmpdir(), "deaddrop-cards-"));
     for (const [at, { card, ok }] of vectors<{ card: object; ok: boolean }>(

@@ -56,7 +56,7 @@ it("a wire that is shared through git is restored on a new machine by what is pr
   expect(made.stdout).toContain("On a new machine:");
   expect(commandsIn(made.stdout).slice(-3)).toEqual([
     `git clone --branch main ${remote} _coordination`,
-    `deaddrop restore ${file} --wire _coordination --as forge`,
+    `deaddrop backup restore ${file} --wire _coordination --as forge`,
     expect.stringMatching(/^deaddrop transport switch git --remote /),
   ]);
 
@@ -95,7 +95,7 @@ it("a private folder that is lost without a backup: the printed commands begin a
   expect(lost.stderr).not.toContain("somebody");
   expect((await one.run("join", first.wireDir, "--me", "forge")).stderr).toBe(lost.stderr);
   const [restore, move = "", join2 = ""] = commandsIn(lost.stderr);
-  expect(restore).toBe(`deaddrop restore FILE --wire ${first.wireDir} --as forge`);
+  expect(restore).toBe(`deaddrop backup restore FILE --wire ${first.wireDir} --as forge`);
   const checked = await one.run("doctor", "--as", "forge");
   expect(checked.stdout).not.toContain("\\n");
   expect(commandsIn(checked.stdout)).toContain(move);
@@ -113,7 +113,7 @@ it("a private folder that is lost without a backup: the printed commands begin a
 
   // Nothing is lost, and its chain goes on when its operator has said that nobody else writes in its name.
   const refused = await one.run("send", "too early", "x", "--as", "forge");
-  expect([refused.code, commandsIn(refused.stderr)]).toEqual([1, ["deaddrop reclaim"]]);
+  expect([refused.code, commandsIn(refused.stderr)]).toEqual([1, ["deaddrop key reclaim"]]);
   await one.json("reclaim", "--as", "forge", ...BY_FLAGS);
   expect((await one.run("inbox", "--as", "forge")).stdout).toContain("to you");
   await one.json("send", "after", "x", "--as", "forge");

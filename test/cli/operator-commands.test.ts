@@ -432,7 +432,7 @@ describe("doctor", () => {
     expect(troubles.find(({ code }) => code === "large")).toMatchObject({
       severity: "warning",
       detail: "incidents has grown: 300 MiB in 1 file",
-      end: expect.stringContaining("deaddrop archive --compress") as string,
+      end: expect.stringContaining("deaddrop transport archive --compress") as string,
     });
   });
 
@@ -441,7 +441,7 @@ describe("doctor", () => {
     const keys = join(machine.root, "config", "inter-agent-deaddrop");
     for (const name of ["forge.key", "forge.pub.json"]) rmSync(join(keys, name));
     // Its key may be elsewhere: a second one is nothing to advise.
-    const first = /One that was lost comes back with deaddrop restore <backup>(?!.*keygen)/;
+    const first = /One that was lost comes back with deaddrop backup restore <backup>(?!.*keygen)/;
     for (const args of [
       ["config", "list", "--as", "forge"],
       ["join", machine.wireDir, "--me", "forge", "--peer", "scribe"],
@@ -465,7 +465,7 @@ describe("doctor", () => {
     const { code, stderr } = await run("status");
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining("`deaddrop restore <backup>`; for a new one"),
+      expect.stringContaining("`deaddrop backup restore <backup>`; for a new one"),
     ]);
   });
 

@@ -289,7 +289,9 @@ describe("inbox --from", () => {
   it("says who is on the wire when there is nothing of a handle that is not", async () => {
     const unknown = await run(["inbox", "--from", "scrib"], { views: empty });
     expect(unknown).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(unknown.stderr).toBe('deaddrop: "scrib" is not on this wire\n  did you mean scribe?\n');
+    expect(unknown.stderr).toBe(
+      'deaddrop: "scrib" is not on this wire\n  did you mean scribe?\n    deaddrop inbox --from scribe\n',
+    );
   });
 
   it("shows what there is of one that is no longer on the wire", async () => {
@@ -489,7 +491,7 @@ describe("notices", () => {
     const many = Array.from({ length: 23 }, (_, n) => ({ ...notice, id: `n-${n}` }));
     const views = { agent_notices: many, inbox: page([]) };
     const { stdout, recording } = await run(["inbox", "--mark-read"], { views });
-    expect(stdout).toContain("3 more notices: deaddrop notices --unread\n");
+    expect(stdout).toContain("3 more notices: deaddrop inbox notices --unread\n");
     expect(recording.read).toEqual([many.slice(0, 20).map(({ id }) => id)]);
   });
 

@@ -224,7 +224,7 @@ describe("send", () => {
     ["an empty JSON text", ["s", "--body-json", '" "'], "the body is empty"],
     ["an empty standard input", ["s", "-"], "the body is empty"],
     ["four arguments", ["scribe", "s", "b", "c"], "too many arguments"],
-    ["an unknown priority", ["s", "b", "--priority", "urgent"], "Allowed choices"],
+    ["an unknown priority", ["s", "b", "--priority", "soon"], "Allowed choices"],
     ["a timeout of nothing", ["s", "b", "--timeout", "0"], "above 0"],
     ["oneself", ["s", "b", "--to", "forge"], '"forge" is you'],
     ["a stranger", ["s", "b", "--to", "zed"], "the roster has scribe"],

@@ -52,7 +52,7 @@ const BAD_PLACES: readonly BadPlace[] = [
   {
     what: "no key",
     spoil: (wire) => rmSync(wire.paths("forge").identity.key),
-    says: ["forge.key", "deaddrop restore <backup>"],
+    says: ["forge.key", "deaddrop backup restore <backup>"],
   },
   {
     what: "a key cut short",

@@ -124,7 +124,7 @@ it("a key is changed while lines are in flight: none is lost, and the old one en
   const refused = await wire.run("forge", "send", "after all that", "--json");
   expect(refused.code).not.toBe(0);
   expect(JSON.parse(refused.stderr)).toMatchObject({
-    error: { code: "refused", hint: "deaddrop reclaim" },
+    error: { code: "refused", hint: "deaddrop key reclaim" },
   });
   const audit = await wire.run("scribe", "audit", "--json");
   const report = JSON.parse(audit.stdout) as Audit;

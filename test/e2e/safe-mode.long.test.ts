@@ -94,7 +94,7 @@ describe("an incident that its addressee does not ack", () => {
       expect(refused.stderr).toContain("safe mode");
       expect(refused.stderr).toContain("scribe did not ack");
       expect(refused.stderr).toContain(handle === "forge" ? "incident resolve" : "incident ack");
-      expect(refused.stderr).not.toContain("deaddrop resume");
+      expect(refused.stderr).not.toContain("deaddrop incident resume");
     }
     expect((await wire.run("scribe", "incident", "raise", "and the docs")).code).toBe(0);
     await until("beats say paused", () => {

@@ -55,7 +55,7 @@ test("while it is wrong, the operator sees what waits, and may let it pass", asy
   ]);
   const troubles = await wire.agent("forge").view("troubles", undefined);
   expect(troubles.map(({ end }) => end)).toEqual([
-    expect.stringContaining("to deliver what waits as it is dated: deaddrop peer reset scribe"),
+    expect.stringContaining("to deliver what waits as it is dated: deaddrop peers reset scribe"),
   ]);
   await wire.agent("forge").resetPeer("scribe");
   await wire.pass(SECOND);

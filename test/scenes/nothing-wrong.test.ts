@@ -79,7 +79,7 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   await wire.pass(SECOND);
   for (const text of [await check(wire, "scribe"), await commandIn(wire, "scribe", "status")]) {
     expect(text).toMatch(
-      /your feedback "wrong" to forge is dated 1\d\d min ahead of this machine's clock, and waits there.*deaddrop peer reset scribe/,
+      /your feedback "wrong" to forge is dated 1\d\d min ahead of this machine's clock, and waits there.*deaddrop peers reset scribe/,
     );
   }
   expect(await commandIn(wire, "scribe", "sent")).toContain(

@@ -103,21 +103,21 @@ test.each(BOTH)(
     for (const args of [["status"], ["send", "hello"], ["catch-up"], ["notices"]]) {
       const text = await commandIn(wire, handle, ...args);
       expect(text, args.join(" ")).toContain(AGENTS[handle]);
-      expect(text, args.join(" ")).not.toContain("deaddrop resume");
+      expect(text, args.join(" ")).not.toContain("deaddrop incident resume");
     }
     const own =
       handle === "forge" ? "deaddrop incident resolve <id>" : "deaddrop incident ack <id>";
     expect(await commandIn(wire, handle, "status")).toContain(`Next  ${own}`);
     const check = await commandIn(wire, handle, "status", "--check");
     expect(check).toContain(`→ ${own}`);
-    expect(check).not.toContain("deaddrop resume");
+    expect(check).not.toContain("deaddrop incident resume");
     for (const [name, args] of [
       ["whoami", {}],
       ["send", { subject: "hello", body: "b" }],
     ] as const) {
       const text = await calling(wire, handle, name, args);
       expect(text.replaceAll("\\", ""), name).toContain(CALLS[handle]);
-      expect(text, name).not.toContain("deaddrop resume");
+      expect(text, name).not.toContain("deaddrop incident resume");
     }
   },
 );
@@ -126,7 +126,7 @@ test.each(BOTH)("at the terminal of the operator of %s, each gives the command",
   const { wire } = await silence();
   for (const args of [["status"], ["send", "hello"], ["status", "--check"]]) {
     expect(await operatorIn(wire, handle, ...args), args.join(" ")).toContain(
-      'deaddrop resume --reason "why it is safe to go on"',
+      'deaddrop incident resume --reason "why it is safe to go on"',
     );
   }
 });

@@ -81,7 +81,7 @@ test("an author who rewrote its log is held, which is trouble until the operator
   const other = wire.forge("scribe", { subject: "never two", after: { seq: 1, id } });
   wire.replace(FILE, textOf(one, other));
   await wire.pass(MINUTE);
-  expect(await wrong(wire)).toEqual([["peer_held", "deaddrop peer reset scribe"]]);
+  expect(await wrong(wire)).toEqual([["peer_held", "deaddrop peers reset scribe"]]);
   await wire.agent("forge").resetPeer("scribe");
   await wire.pass(MINUTE);
   expect(await troubles(wire)).toEqual([]);
@@ -141,7 +141,7 @@ test("safe mode is trouble for both, with the command that ends it for each; so 
   await ignored(wire);
   await wire.pass(30 * MINUTE);
   // Each agent was told of it, and has not read that.
-  const unread = { code: "notices", end: "deaddrop notices --unread --mark-read" };
+  const unread = { code: "notices", end: "deaddrop inbox notices --unread --mark-read" };
   expect(await troubles(wire, "forge")).toMatchObject([
     { code: "safe_mode", end: expect.stringMatching(/^deaddrop incident resolve /) as string },
     unread,
@@ -162,5 +162,5 @@ test("our own log in which another program has written stops the sending, which 
   const again = wire.forge("forge", { subject: "not ours", to: ["scribe"] });
   wire.append(own, textOf(again));
   await wire.pass(MINUTE);
-  expect(await wrong(wire)).toEqual([["identity_in_use", "deaddrop reclaim"]]);
+  expect(await wrong(wire)).toEqual([["identity_in_use", "deaddrop key reclaim"]]);
 });

@@ -100,7 +100,7 @@ test.each(documents())("%s calls nothing unimplemented that there is", async (pa
 
 test("a command that is called unimplemented, and is there, is noticed", async () => {
   const text =
-    "Not implemented yet: `skills …`, `sned`,\n`sent --all`, `deaddrop team`.\n\n`inbox`";
+    "Not implemented yet: `skills …`, `sned`,\n`sent --all`, `deaddrop peers team`.\n\n`inbox`";
   expect(await calledMissing(text)).toEqual(["skills", "team"]);
 });
 

@@ -352,7 +352,7 @@ describe("the private store", () => {
     expect(parseTrustStore(bytes, 7)).toEqual({
       ok: false,
       detail:
-        "trust.json: version 6 is older than version 7, which was seen here before; put the newer store back (deaddrop restore)",
+        "trust.json: version 6 is older than version 7, which was seen here before; put the newer store back (deaddrop backup restore)",
     });
   });
 

@@ -27,7 +27,7 @@ interface Grown {
 
 /** Beyond this a copy of it takes seconds to minutes. */
 const LARGE_BYTES = 256 * 1_048_576;
-const ARCHIVE = "compress what of it is over: deaddrop archive --compress";
+const ARCHIVE = "compress what of it is over: deaddrop transport archive --compress";
 const ADVICE: { readonly [W in GrowthView["what"]]: string } = {
   logs: ARCHIVE,
   store:

@@ -130,11 +130,11 @@ function nextCommand(view: Omit<StatusView, "next">, stops: readonly TroubleView
   const [stop] = stops;
   // Where no command ends it, the one that says what a person has to do.
   if (stop !== undefined) return isCommand(stop.end) ? stop.end : "deaddrop status --check";
-  if (view.parked !== undefined && view.parked !== null) return "deaddrop wake";
+  if (view.parked !== undefined && view.parked !== null) return "deaddrop status wake";
   const held = view.peers.find((peer) => peer.held);
-  if (held !== undefined) return `deaddrop peer show ${held.handle}`;
+  if (held !== undefined) return `deaddrop peers show ${held.handle}`;
   if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
-  if (view.notices > 0) return "deaddrop notices --unread --mark-read";
+  if (view.notices > 0) return "deaddrop inbox notices --unread --mark-read";
   const incident = view.owed_by_me.find(({ type }) => type === "incident");
   const [owed] = incident === undefined ? view.owed_by_me : [incident];
   if (owed !== undefined) return answerTo(owed);

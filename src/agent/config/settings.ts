@@ -1,5 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { isHandle } from "../../wire/handle.ts";
+import { closest } from "../../wire/suggest.ts";
 
 /** What may be the value of a setting. */
 interface Kind<T> {
@@ -121,7 +122,7 @@ export const SETTINGS = {
   "archive.at_year_end": {
     ...{ ...FLAG, default: true, changedBy: "agent" },
     about:
-      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Otherwise, `deaddrop archive` does it.",
+      "When a year is over (UTC), the daemon moves its agent's carriers and the shared files of that year into `archive/`. Otherwise, `deaddrop transport archive` does it.",
   },
   "audit.nightly": {
     ...{ ...FLAG, default: true, changedBy: "operator" },
@@ -141,7 +142,9 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 export function settingNamed(name: string): SettingName {
   const found = NAMES.find((each) => each === name);
   if (found !== undefined) return found;
+  const better = closest(name, NAMES);
   throw new DeaddropError("usage", `there is no setting "${name}"`, {
+    instead: better === undefined ? undefined : { given: name, meant: [better] },
     hint: `there are ${NAMES.join(", ")}; limits and other policy of the whole wire are in its config.json`,
   });
 }

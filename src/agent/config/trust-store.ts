@@ -38,6 +38,6 @@ export function trustIn(paths: AgentPaths, text: string | undefined): TrustStore
   const read = parseTrustStore(Buffer.from(text, "utf8"), 0);
   if (read.ok) return read.store;
   throw new StorageError("corrupt", paths.trust, read.detail, {
-    hint: "correct it by hand, or restore it from a backup (deaddrop restore)",
+    hint: "correct it by hand, or restore it from a backup (deaddrop backup restore)",
   });
 }

@@ -34,7 +34,7 @@ export function readMark(disk: Disk, path: string): Mark | undefined {
     file.close();
   }
   throw new StorageError("corrupt", path, "this is no mark of a key", {
-    hint: "put it back from a backup, or say that the key is used nowhere else: deaddrop reclaim",
+    hint: "put it back from a backup, or say that the key is used nowhere else: deaddrop key reclaim",
   });
 }
 

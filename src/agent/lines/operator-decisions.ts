@@ -50,7 +50,7 @@ export class OperatorDecisions {
     const { fork } = store.chains.whole(peer);
     if (fork === null && named !== undefined) {
       throw new DeaddropError("refused", `the chain of ${peer} has no fork to decide`, {
-        hint: `see what is held of it: deaddrop peer show ${peer}`,
+        hint: `see what is held of it: deaddrop peers show ${peer}`,
       });
     }
     if (fork !== null) this.#follow(peer, fork, named);
@@ -117,7 +117,7 @@ export class OperatorDecisions {
     if (place === undefined || !isLinked || place.seq < fork) {
       const what = named === undefined ? `line ${fork}` : `line ${named.seq} (${named.id})`;
       throw new DeaddropError("refused", `${what} of ${peer} cannot be followed`, {
-        hint: `name a line from ${fork} on that is held, with all before it: deaddrop peer show ${peer}`,
+        hint: `name a line from ${fork} on that is held, with all before it: deaddrop peers show ${peer}`,
       });
     }
     // The file first: a store that is lost follows it again.

@@ -11,6 +11,7 @@ const CALLS: readonly (readonly [command: RegExp, call: string])[] = (
     [`deaddrop accept ${ID}`, answer("accept")],
     [`deaddrop reject ${ID}`, answer("reject")],
     [`deaddrop correct ${ID} --revert`, answer("withdraw")],
+    [`deaddrop correct ${ID} "…"`, 'send {"type":"correction","reply_to":"$1","body":"…"}'],
     [`deaddrop incident resolve ${ID}`, answer("withdraw")],
     [`deaddrop (?:incident )?ack ${ID}`, 'send {"type":"ack","reply_to":"$1"}'],
     [`deaddrop reply ${ID}`, 'send {"reply_to":"$1"}'],
@@ -20,7 +21,7 @@ const CALLS: readonly (readonly [command: RegExp, call: string])[] = (
     ["deaddrop release <id>", 'claim {"release":true,"paths":["…"]}'],
     ['deaddrop send ([A-Za-z0-9._-]+) "…"', 'send {"to":["$1"]}'],
     ["deaddrop (claims|decisions|pending)(?![a-z])", 'read {"what":"$1"}'],
-    ["deaddrop notices(?: --[a-z-]+)*", 'read {"what":"notices"}'],
+    ["deaddrop inbox notices(?: --[a-z-]+)*", 'read {"what":"notices"}'],
     ["deaddrop inbox(?: --[a-z-]+)*", "inbox"],
     // No tool signs what changes nothing.
     ["(?:; )?--anyway [^;]*", ""],

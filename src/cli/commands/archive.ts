@@ -22,7 +22,7 @@ export const archive = define({
     },
     "--compress": "compress what is in the archive as well",
   },
-  examples: ["deaddrop archive --year 2026", "deaddrop archive --compress"],
+  examples: ["deaddrop transport archive --year 2026", "deaddrop transport archive --compress"],
   async run(cli, flags) {
     const { year } = flags;
     const isCompressing = flags.compress === true;

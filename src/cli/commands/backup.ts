@@ -27,6 +27,25 @@ import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
 import { PASSPHRASE_OPTIONS, readPassphrase } from "../input/passphrase.ts";
 import { emit } from "../output/output.ts";
 
+const RESTORE_OPTIONS = {
+  ...PASSPHRASE_OPTIONS,
+  ...CONSENT_OPTIONS,
+  "--accept-older": "although what is here is newer (operator; needs consent)",
+  "--replace-key": "although another key is here (operator; needs consent)",
+} as const;
+type RestoreFlags = FlagsOf<typeof RESTORE_OPTIONS>;
+
+/** Puts a backup back, on the same or a new machine. Spec 2.1, 8.6. */
+const restore = define({
+  about:
+    "Puts back what `deaddrop backup` wrote: the keys, pins, settings and store of one agent " +
+    "on one wire. Everything is checked before anything is written. Stop the daemon first.",
+  args: { "<file>": "the backup" },
+  options: RESTORE_OPTIONS,
+  examples: ["deaddrop backup restore ~/forge.backup.age --wire ./_coordination"],
+  run: (cli, flags, { file }) => restoreFrom(cli, file, flags),
+});
+
 /** All that cannot be made again of one agent on one wire, encrypted. Spec 8.6. */
 export const backup = define({
   about:
@@ -61,32 +80,16 @@ export const backup = define({
       [
         `${paint("bold", file)}  ${report.files.length} files of ${report.handle}, ${report.bytes} bytes`,
         "It holds your private key: keep it and its passphrase apart, and neither on this machine alone.",
-        `Put it back with: deaddrop restore ${file} --wire ${place.paths.wireDir} --as ${report.handle}`,
+        `Put it back with: deaddrop backup restore ${file} --wire ${place.paths.wireDir} --as ${report.handle}`,
         ...(remote === undefined
           ? []
           : ["On a new machine:", ...newMachine(file, backup, remote).map((each) => `  ${each}`)]),
       ].join("\n"),
     );
   },
-});
-
-const RESTORE_OPTIONS = {
-  ...PASSPHRASE_OPTIONS,
-  ...CONSENT_OPTIONS,
-  "--accept-older": "although what is here is newer (operator; needs consent)",
-  "--replace-key": "although another key is here (operator; needs consent)",
-} as const;
-type RestoreFlags = FlagsOf<typeof RESTORE_OPTIONS>;
-
-/** Puts a backup back, on the same or a new machine. Spec 2.1, 8.6. */
-export const restore = define({
-  about:
-    "Puts back what `deaddrop backup` wrote: the keys, pins, settings and store of one agent " +
-    "on one wire. Everything is checked before anything is written. Stop the daemon first.",
-  args: { "<file>": "the backup" },
-  options: RESTORE_OPTIONS,
-  examples: ["deaddrop restore ~/forge.backup.age --wire ./_coordination"],
-  run: (cli, flags, { file }) => restoreFrom(cli, file, flags),
+  commands: {
+    restore,
+  },
 });
 
 function refuseTarget(disk: Disk, file: string, wireDir: string, force: boolean): void {
@@ -165,7 +168,7 @@ async function restoreFrom(cli: Cli, named: string, flags: RestoreFlags): Promis
         ? `${paint("bold", backup.handle)}: everything is as the backup has it already`
         : `${paint("bold", backup.handle)} is restored as of ${backup.madeAt}: ${written.length} files`,
       ...kept.map((path) => `the key that was here is kept as ${path}`),
-      `nothing is signed before you have said that this key is used nowhere else: deaddrop reclaim --wire ${paths.wireDir} --as ${backup.handle}`,
+      `nothing is signed before you have said that this key is used nowhere else: deaddrop key reclaim --wire ${paths.wireDir} --as ${backup.handle}`,
       ...shareAgain(host, backup, paths.wireDir),
       `next: deaddrop doctor --wire ${paths.wireDir} --as ${backup.handle}`,
     ].join("\n"),
@@ -192,7 +195,7 @@ function noWire(file: string, backup: Backup, missing: string): DeaddropError {
   const { remote, handle, wireDir } = backup;
   const hint =
     remote === undefined
-      ? `the backup holds no logs: copy the wire's folder here (it was ${wireDir}), then deaddrop restore ${file} --wire FOLDER --as ${handle}`
+      ? `the backup holds no logs: copy the wire's folder here (it was ${wireDir}), then deaddrop backup restore ${file} --wire FOLDER --as ${handle}`
       : ["on a new machine:", ...newMachine(file, backup, remote)].join("\n  ");
   return new DeaddropError("config", missing, { hint: sanitiseLines(hint).join("\n") });
 }

@@ -22,7 +22,7 @@ export const card = define({
     verify: define({
       about: "check that a card is signed by one of its own keys; exits 1 when it is not",
       args: { "<file>": "the card" },
-      examples: ["deaddrop card verify _coordination/trust/scribe.card.json"],
+      examples: ["deaddrop trust card verify _coordination/trust/scribe.card.json"],
       run(cli, flags, { file }) {
         const { handle, signedBy, issuedAt } = cardIn(cli, file);
         const answer = { ok: true, handle, signed_by: signedBy, issued_at: issuedAt };
@@ -62,7 +62,7 @@ export const card = define({
       about: "your own card, to be put where peers can fetch it; --a2a for A2A's format",
       args: { "[file]": "where to write it (default: standard output)" },
       options: { "--a2a": "as an A2A AgentCard (0.3 and 1.0), signed with your key" },
-      examples: ["deaddrop card export --a2a agent-card.json"],
+      examples: ["deaddrop trust card export --a2a agent-card.json"],
       run: (cli, flags, { file }) => exportCard(cli, file, flags),
     }),
   },

@@ -32,6 +32,8 @@ export const config = define({
   about:
     "Settings of this agent, and the wire's policy as you have accepted it. docs/settings.md " +
     "describes each setting.",
+  bare: "list",
+  default: "get",
   commands: {
     list: define({
       about: "all settings, and whether the wire's configuration is the accepted one",

@@ -51,6 +51,7 @@ export const guard = define({
     "or lines of the wire's logs, is blocked. ALLOW_HOTPATH=1 lets it through (ALLOW_HOTPATH_REASON " +
     "says why); that is recorded, and the agents that it concerns are told.",
   examples: ["deaddrop guard install", "deaddrop guard status"],
+  bare: "status",
   commands: {
     install: define({
       about: "write the hooks pre-commit and pre-push; hooks that are there run first",

@@ -69,11 +69,11 @@ export const wake = define({
     "Ends what the approval of a shutdown began: the daemon says again that the agent is there, " +
     "and new work is begun. What came meanwhile is in the inbox. It starts no agent.",
   args: { "[handle]": "an identity of this user (else your own)" },
-  examples: ["deaddrop wake", "deaddrop wake scribe"],
+  examples: ["deaddrop status wake", "deaddrop status wake scribe"],
   async run(cli, flags, { handle }) {
     if (handle !== undefined && !localHandles(cli.env).includes(handle)) {
       throw new DeaddropError("usage", `${handle} is no identity of this user`, {
-        hint: `its operator wakes it, where it runs: deaddrop wake --as ${handle}`,
+        hint: `its operator wakes it, where it runs: deaddrop status wake --as ${handle}`,
       });
     }
     const who = handle === undefined ? flags : { ...flags, as: handle };

@@ -25,6 +25,7 @@ import {
   painter,
   type Paint,
 } from "../output/output.ts";
+import { isLikeAnId } from "../read-line.ts";
 import { counted } from "../output/text.ts";
 
 const INBOX_OPTIONS = {
@@ -43,15 +44,45 @@ const INBOX_OPTIONS = {
 } as const satisfies Options;
 type Flags = FlagsOf<typeof INBOX_OPTIONS>;
 
+/** What became of things that no peer's message says by itself. Spec 3.12. */
+const notices = define({
+  about:
+    "Lists what your daemon tells you: how your proposals ended, which of your messages a peer " +
+    "refused, who is silent or back, safe mode. `inbox` shows the unread ones too.",
+  options: {
+    "--unread": "only those not marked read",
+    "--mark-read": "mark those shown as read",
+  },
+  examples: ["deaddrop inbox notices --unread"],
+  async run(cli, flags) {
+    await withClient(cli, flags, async (client) => {
+      const isUnread = flags.unread === true;
+      const notices = await client.view("agent_notices", isUnread ? { unread: true } : {});
+      const nowMs = cli.clock.nowMs();
+      emit(cli, flags, notices, (paint) =>
+        notices.length === 0
+          ? `No ${isUnread ? "unread " : ""}notices.`
+          : notices.map((notice) => noticeText(notice, paint, nowMs)).join("\n"),
+      );
+      const ids = notices.filter(({ read }) => !read).map(({ id }) => id);
+      if (flags.markRead === true && ids.length > 0) await client.ask("read", { ids });
+    });
+  },
+});
+
 /** With --json one object a line: `_meta` and the message. Spec 8.6. */
 export const inbox = define({
   about:
     "Shows the messages for you, oldest first: with --unread the oldest that are unread, else the " +
     "newest. --json prints all of them, one object a line.",
-  args: { "[id]": "only this message: 6 characters of its event id or more" },
+  args: {
+    "[which]":
+      "unread, a peer, how many, or one message: 6 characters of its event id or more, or last",
+  },
   options: INBOX_OPTIONS,
   examples: ["deaddrop inbox --unread --mark-read", 'tail -F "$(deaddrop inbox --path)"'],
-  async run(cli, flags, { id }) {
+  async run(cli, given, { which }) {
+    const { id, ...flags } = chosenBy(which, given);
     if (flags.brief === true && flags.json !== true) {
       throw new DeaddropError("usage", "--brief leaves out fields of JSON", {
         hint: "add --json; text never shows what only machines verify",
@@ -81,31 +112,8 @@ export const inbox = define({
       }
     });
   },
-});
-
-/** What became of things that no peer's message says by itself. Spec 3.12. */
-export const notices = define({
-  about:
-    "Lists what your daemon tells you: how your proposals ended, which of your messages a peer " +
-    "refused, who is silent or back, safe mode. `inbox` shows the unread ones too.",
-  options: {
-    "--unread": "only those not marked read",
-    "--mark-read": "mark those shown as read",
-  },
-  examples: ["deaddrop notices --unread"],
-  async run(cli, flags) {
-    await withClient(cli, flags, async (client) => {
-      const isUnread = flags.unread === true;
-      const notices = await client.view("agent_notices", isUnread ? { unread: true } : {});
-      const nowMs = cli.clock.nowMs();
-      emit(cli, flags, notices, (paint) =>
-        notices.length === 0
-          ? `No ${isUnread ? "unread " : ""}notices.`
-          : notices.map((notice) => noticeText(notice, paint, nowMs)).join("\n"),
-      );
-      const ids = notices.filter(({ read }) => !read).map(({ id }) => id);
-      if (flags.markRead === true && ids.length > 0) await client.ask("read", { ids });
-    });
+  commands: {
+    notices,
   },
 });
 
@@ -144,6 +152,14 @@ export const wait = define({
 });
 
 type Query = ViewArgs["inbox"];
+
+/** What the word behind the command stands for: an option, or the message that it names. */
+function chosenBy(which: string | undefined, flags: Flags): Flags & { readonly id?: string } {
+  if (which === undefined || which === "all" || which === "list") return flags;
+  if (which === "unread" || which === "new") return { ...flags, unread: true };
+  if (/^[1-9]\d{0,4}$/.test(which)) return { ...flags, limit: Number(which) };
+  return isLikeAnId(which) ? { ...flags, id: which } : { ...flags, from: which };
+}
 
 /** Notices are about no message and no thread. As JSON they are what `notices --json` prints. */
 function hasNotices(flags: Flags, id: string | undefined): boolean {
@@ -289,7 +305,7 @@ async function showNotices(
     cli.stdout.write(`${noticeText(notice, painter(cli.stdout, cli.env), cli.clock.nowMs())}\n\n`);
   }
   const more = fresh.length - notices.length;
-  if (more > 0) cli.stdout.write(`${more} more notices: deaddrop notices --unread\n`);
+  if (more > 0) cli.stdout.write(`${more} more notices: deaddrop inbox notices --unread\n`);
   const ids = notices.map(({ id }) => id);
   if (flags.markRead === true && ids.length > 0) await client.ask("read", { ids });
   return notices.length;

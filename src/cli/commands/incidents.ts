@@ -17,54 +17,8 @@ import { statusCell, severityCell } from "../output/text.ts";
 import { deliver } from "../sending/deliver.ts";
 import { verbCommand } from "../sending/verb-command.ts";
 
-/** Spec 3.5. */
-export const incident = define({
-  about:
-    "Raises incidents, answers and settles them. An incident that is not acked in time escalates.",
-  examples: ["deaddrop incident list"],
-  commands: {
-    raise: verbCommand(raiseIncident),
-    ack: verbCommand(ackIncident),
-    resolve: verbCommand(resolveIncident),
-    list: define({
-      about: "Lists the incidents that are open, the oldest first.",
-      options: {
-        "--all": "also those resolved",
-        "--follow": "go on, and show each as it comes or changes",
-      },
-      examples: ["deaddrop incident list --follow"],
-      async run(cli, flags) {
-        const wanted = ({ status }: IncidentView) => flags.all === true || status !== "resolved";
-        await withClient(cli, flags, async (client) => {
-          const listed = await client.view("incidents");
-          if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
-          const nowMs = cli.clock.nowMs();
-          const rowOf = (each: IncidentView) => incidentRow(each, nowMs, client.handle);
-          emitTable(cli, flags, listed.filter(wanted), rowOf, "No open incidents.");
-        });
-      },
-    }),
-    notices: define({
-      about:
-        "Lists what your daemon noticed by itself: it asks nobody for an ack. `status --check` and " +
-        "`doctor` count those that no operator has marked as read.",
-      options: { "--mark-read": "mark all as read" },
-      examples: ["deaddrop incident notices"],
-      async run(cli, flags) {
-        const notices = await withClient(cli, flags, async (client) => {
-          const listed = await client.view("notices");
-          if (flags.markRead === true) await client.ask("read", { ids: [INCIDENTS_TOLD] });
-          return listed;
-        });
-        const nowMs = cli.clock.nowMs();
-        emitTable(cli, flags, notices, (each) => noticeRow(each, nowMs), "Nothing noticed.");
-      },
-    }),
-  },
-});
-
 /** The operator ends safe mode, by a signed incident. Spec 3.5. */
-export const resume = define({
+const resume = define({
   about:
     "Ends safe mode: for all when the incident is your agent's, else for your agent alone. Without " +
     "it, safe mode ends when the silent agent acks the incident or its author resolves it. " +
@@ -73,7 +27,7 @@ export const resume = define({
     "--reason <text>": "why it is safe to go on; it is signed and sent",
     "--yes": "do not ask (needs --reason)",
   },
-  examples: ['deaddrop resume --reason "scribe is back, by phone"'],
+  examples: ['deaddrop incident resume --reason "scribe is back, by phone"'],
   async run(cli, flags) {
     const { reason } = flags;
     if (reason === undefined || reason.trim() === "") {
@@ -108,6 +62,55 @@ export const resume = define({
       };
       return { draft, answers: parent };
     });
+  },
+});
+
+/** Spec 3.5. */
+export const incident = define({
+  about:
+    "Raises incidents, answers and settles them. An incident that is not acked in time escalates.",
+  examples: ["deaddrop incident list"],
+  bare: "list",
+  default: "raise",
+  commands: {
+    raise: { ...verbCommand(raiseIncident), also: "create new add open report" },
+    ack: { ...verbCommand(ackIncident), also: "acknowledge" },
+    resolve: { ...verbCommand(resolveIncident), also: "close" },
+    list: define({
+      about: "Lists the incidents that are open, the oldest first.",
+      options: {
+        "--all": "also those resolved",
+        "--follow": "go on, and show each as it comes or changes",
+      },
+      examples: ["deaddrop incident list --follow"],
+      async run(cli, flags) {
+        const wanted = ({ status }: IncidentView) => flags.all === true || status !== "resolved";
+        await withClient(cli, flags, async (client) => {
+          const listed = await client.view("incidents");
+          if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
+          const nowMs = cli.clock.nowMs();
+          const rowOf = (each: IncidentView) => incidentRow(each, nowMs, client.handle);
+          emitTable(cli, flags, listed.filter(wanted), rowOf, "No open incidents.");
+        });
+      },
+    }),
+    notices: define({
+      about:
+        "Lists what your daemon noticed by itself: it asks nobody for an ack. `status --check` and " +
+        "`doctor` count those that no operator has marked as read.",
+      options: { "--mark-read": "mark all as read" },
+      examples: ["deaddrop incident notices"],
+      async run(cli, flags) {
+        const notices = await withClient(cli, flags, async (client) => {
+          const listed = await client.view("notices");
+          if (flags.markRead === true) await client.ask("read", { ids: [INCIDENTS_TOLD] });
+          return listed;
+        });
+        const nowMs = cli.clock.nowMs();
+        emitTable(cli, flags, notices, (each) => noticeRow(each, nowMs), "Nothing noticed.");
+      },
+    }),
+    resume,
   },
 });
 

@@ -25,13 +25,13 @@ import { emit, type Paint } from "../output/output.ts";
 import { requirePeer } from "../trust/peer.ts";
 
 /** Makes a key, and never overwrites one. Spec 2.5. */
-export const keygen = define({
+const create = define({
   about: "Makes a key pair for a handle, where init and join look for it.",
   args: { "<handle>": "whose key it is" },
   run(cli, flags, { handle }) {
     const [problem] = rosterProblems([handle]);
     if (problem !== undefined) {
-      throw new DeaddropError("usage", problem.replace(/^roster\[0\]: /, "keygen: "));
+      throw new DeaddropError("usage", problem.replace(/^roster\[0\]: /, "key new: "));
     }
     const { disk, places, random } = setupHost(cli.env, cli.clock.nowMs());
     const paths = identityPaths(places, handle);
@@ -54,30 +54,8 @@ const ROTATE_OPTIONS = {
 } as const satisfies Options;
 type RotateFlags = FlagsOf<typeof ROTATE_OPTIONS>;
 
-/** The life of your own key. Spec 2.5. */
-export const key = define({
-  about:
-    "Your own key on this wire: which one is in use, and how it is changed for another while work goes on.",
-  commands: {
-    show: define({
-      about: "the key in use, and how far a change of keys has come",
-      async run(cli, flags) {
-        const keys = await withClient(cli, flags, (client) => client.view("keys"));
-        emit(cli, flags, keys, (paint) => keysText(keys, paint));
-      },
-    }),
-    rotate: define({
-      about:
-        "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask those again that the first time has not reached.",
-      options: ROTATE_OPTIONS,
-      examples: ["deaddrop key rotate", "deaddrop key rotate --now"],
-      run: rotate,
-    }),
-  },
-});
-
 /** The way back where nothing is signed. Spec 1.6. */
-export const reclaim = define({
+const reclaim = define({
   about:
     "Signs again after a copy of your key was in use elsewhere (identity_in_use), or after restore: stop " +
     "the other copy first. With --from lines of yours that nothing here has are taken from copies of " +
@@ -88,15 +66,15 @@ export const reclaim = define({
     "--from <file>": repeatable("a file that holds your lines; repeat it for others"),
   },
   examples: [
-    'deaddrop reclaim --yes --reason "the laptop is switched off"',
-    'deaddrop reclaim --from ~/copy/forge_to_scribe.jsonl --yes --reason "the wire was restored"',
+    'deaddrop key reclaim --yes --reason "the laptop is switched off"',
+    'deaddrop key reclaim --from ~/copy/forge_to_scribe.jsonl --yes --reason "the wire was restored"',
   ],
   async run(cli, flags) {
     const { place } = agentPlace(cli, flags);
     const from = (flags.from ?? []).map((file) => resolve(cli.cwd, file));
     await withClient(cli, flags, async (client) => {
       const { troubles } = await client.view("status");
-      const stop = troubles.find(({ end }) => end.startsWith("deaddrop reclaim"));
+      const stop = troubles.find(({ end }) => end.startsWith("deaddrop key reclaim"));
       const effect = effectOf(stop?.detail, from);
       if (effect === undefined) {
         emit(
@@ -123,6 +101,31 @@ export const reclaim = define({
         ].join("\n"),
       );
     });
+  },
+});
+
+/** The life of your own key. Spec 2.5. */
+export const key = define({
+  about:
+    "Your own key on this wire: which one is in use, and how it is changed for another while work goes on.",
+  bare: "show",
+  commands: {
+    new: create,
+    show: define({
+      about: "the key in use, and how far a change of keys has come",
+      async run(cli, flags) {
+        const keys = await withClient(cli, flags, (client) => client.view("keys"));
+        emit(cli, flags, keys, (paint) => keysText(keys, paint));
+      },
+    }),
+    rotate: define({
+      about:
+        "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask those again that the first time has not reached.",
+      options: ROTATE_OPTIONS,
+      examples: ["deaddrop key rotate", "deaddrop key rotate --now"],
+      run: rotate,
+    }),
+    reclaim,
   },
 });
 
@@ -291,6 +294,6 @@ function effectOf(stop: string | undefined, from: readonly string[]): string[] |
     stop,
     "Is your key used nowhere else? If another copy still writes, both of you will be stopped again.",
     "Your chain goes on after the last line in your carriers that carries your signature, no matter who wrote it.",
-    "A peer that has seen two lines in one place holds you: its operator types deaddrop peer reset.",
+    "A peer that has seen two lines in one place holds you: its operator types deaddrop peers reset.",
   ];
 }

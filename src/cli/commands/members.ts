@@ -16,11 +16,50 @@ import { uninstallService } from "../service/install-service.ts";
 import { installedInstances, systemHost } from "../service/service-place.ts";
 import { servicePlace } from "./service.ts";
 
+/**
+ * This agent leaves the wire: says so in its chain, and ends its service. Repeating it ends what was
+ * interrupted. Spec 3.11.
+ */
+const leave = define({
+  about:
+    "Takes this agent out of the wire: it says so, nobody asks it anything more, and its service ends. " +
+    "What was agreed with it stays; keys and logs stay, too. A member can let it come back.",
+  options: CONSENT_OPTIONS,
+  examples: ["deaddrop member leave --as mason"],
+  async run(cli, flags) {
+    const { place } = agentPlace(cli, flags);
+    const { handle, paths } = place;
+    const { roster } = await withClient(cli, flags, (client) => client.view("members"));
+    const isMember = roster.find((row) => row.handle === handle)?.is === "member";
+    if (isMember) {
+      const action = {
+        action: "leave",
+        target: place.wire.folder,
+        effect: [
+          `${handle} leaves this wire: it is asked nothing more, and its service ends.`,
+          "What it has agreed to stays in force; what it owes, and what is owed to it, ends.",
+        ],
+        word: handle,
+      };
+      await confirmOperator(cli, flags, action, paths.operatorJournal);
+      await withClient(cli, flags, (client) => client.ask("leave"));
+    }
+    if (!endService(cli, flags) && !isMember) {
+      throw new DeaddropError("refused", `${handle} is no member of this wire`, {
+        hint: `a member lets it come back: deaddrop member add ${handle}`,
+      });
+    }
+    const text = `${handle} has left this wire. Keys and logs are where they were.`;
+    emit(cli, flags, { left: true, handle }, () => text);
+  },
+});
+
 /** Who is a member of the wire, and how that changes. Spec 3.11. */
 export const member = define({
   about:
     "Who is a member of this wire. Members change by a proposal that all who chain accept; it holds for " +
     "everybody from then on. What was agreed before stays as it was.",
+  bare: "list",
   commands: {
     list: define({
       about: "members, those who left, and changes that are open",
@@ -48,44 +87,7 @@ export const member = define({
       args: { "<handle>": "" },
       run: (cli, flags, { handle }) => mark(cli, handle, flags),
     }),
-  },
-});
-
-/**
- * This agent leaves the wire: says so in its chain, and ends its service. Repeating it ends what was
- * interrupted. Spec 3.11.
- */
-export const leave = define({
-  about:
-    "Takes this agent out of the wire: it says so, nobody asks it anything more, and its service ends. " +
-    "What was agreed with it stays; keys and logs stay, too. A member can let it come back.",
-  options: CONSENT_OPTIONS,
-  examples: ["deaddrop leave --as mason"],
-  async run(cli, flags) {
-    const { place } = agentPlace(cli, flags);
-    const { handle, paths } = place;
-    const { roster } = await withClient(cli, flags, (client) => client.view("members"));
-    const isMember = roster.find((row) => row.handle === handle)?.is === "member";
-    if (isMember) {
-      const action = {
-        action: "leave",
-        target: place.wire.folder,
-        effect: [
-          `${handle} leaves this wire: it is asked nothing more, and its service ends.`,
-          "What it has agreed to stays in force; what it owes, and what is owed to it, ends.",
-        ],
-        word: handle,
-      };
-      await confirmOperator(cli, flags, action, paths.operatorJournal);
-      await withClient(cli, flags, (client) => client.ask("leave"));
-    }
-    if (!endService(cli, flags) && !isMember) {
-      throw new DeaddropError("refused", `${handle} is no member of this wire`, {
-        hint: `a member lets it come back: deaddrop member add ${handle}`,
-      });
-    }
-    const text = `${handle} has left this wire. Keys and logs are where they were.`;
-    emit(cli, flags, { left: true, handle }, () => text);
+    leave,
   },
 });
 
@@ -150,7 +152,9 @@ function rowOf({ roster }: MembersView, handle: string): MemberRow | undefined {
 
 function requireOther(members: MembersView, self: string, handle: string): MemberRow {
   if (handle === self)
-    throw new DeaddropError("refused", "that is you", { hint: "you leave with: deaddrop leave" });
+    throw new DeaddropError("refused", "that is you", {
+      hint: "you leave with: deaddrop member leave",
+    });
   const row = rowOf(members, handle);
   if (row?.is === "member") return row;
   throw new DeaddropError("refused", `${handle} is no member of this wire`, {

@@ -6,9 +6,10 @@ import { agentPlace } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, type ConsentFlags, confirmOperator } from "../input/confirm.ts";
-import { emit, factsTable, type Paint } from "../output/output.ts";
+import { emit, emitTable, factsTable, type Paint } from "../output/output.ts";
 import { lineNamed } from "../input/line-named.ts";
 import { applyTrust, requirePeer } from "../trust/peer.ts";
+import { peerRow, team } from "./status.ts";
 
 const RESET_OPTIONS = {
   ...CONSENT_OPTIONS,
@@ -16,16 +17,24 @@ const RESET_OPTIONS = {
     "of a fork the branch of this line, by its event id (default: the one that was taken in first)",
 } as const;
 
-/** What of a peer is held back, and the operator's decision about it. Spec 1.6. */
-export const peer = define({
+/** The other agents, what of them is held back, and the operator's decision about that. Spec 1.6, 3.1. */
+export const peers = define({
   about:
-    "What of a peer is held back and why, and how its lines are taken again. " +
-    "All but show need a terminal and a typed confirmation, or --yes --reason.",
+    "Lists the other agents: presence, trust, and when daemon and agent were last alive. " +
+    "To reset one, or to take unchained lines, needs a terminal and a typed confirmation, or --yes --reason.",
+  examples: ["deaddrop peers", "deaddrop peers show scribe"],
+  async run(cli, flags) {
+    const peers = await withClient(cli, flags, (client) => client.view("peers"));
+    const nowMs = cli.clock.nowMs();
+    emitTable(cli, flags, peers, (each) => peerRow(each, nowMs), "Nobody else is on this wire.");
+  },
+  default: "show",
   commands: {
+    team,
     show: define({
       about: "what of a peer is held, why, since when, and where the evidence is",
       args: { "<peer>": "whom" },
-      examples: ["deaddrop peer show scribe"],
+      examples: ["deaddrop peers show scribe"],
       async run(cli, flags, { peer }) {
         requirePeer(agentPlace(cli, flags), peer);
         const view = await withClient(cli, flags, (client) => client.view("holds", { peer }));
@@ -36,7 +45,7 @@ export const peer = define({
       about: "take a peer's lines again after a hold",
       args: { "<peer>": "whose" },
       options: RESET_OPTIONS,
-      examples: ['deaddrop peer reset scribe --yes --reason "put back by phone"'],
+      examples: ['deaddrop peers reset scribe --yes --reason "put back by phone"'],
       run: (cli, flags, { peer }) => reset(cli, peer, flags),
     }),
     unchained: define({
@@ -46,13 +55,13 @@ export const peer = define({
         "<word>": { about: "what to do with them", choices: ["allow", "refuse"] },
       },
       options: CONSENT_OPTIONS,
-      examples: ["deaddrop peer unchained scribe allow"],
+      examples: ["deaddrop peers unchained scribe allow"],
       run: (cli, flags, { peer, word }) => changeUnchained(cli, peer, word, flags),
     }),
   },
 });
 
-/** `deaddrop peer reset`: the operator has found out why a peer is held. Spec 1.6, 2.4. */
+/** `deaddrop peers reset`: the operator has found out why a peer is held. Spec 1.6, 2.4. */
 async function reset(
   cli: Cli,
   handle: string,
@@ -91,7 +100,7 @@ async function reset(
   });
 }
 
-/** `deaddrop peer unchained`: whether lines outside the chain are taken after chained ones. Spec 1.8. */
+/** `deaddrop peers unchained`: whether lines outside the chain are taken after chained ones. Spec 1.8. */
 async function changeUnchained(
   cli: Cli,
   handle: string,
@@ -126,7 +135,7 @@ function holdsText(view: HoldsView, paint: Paint): string {
   const notes = notesOf(view);
   if (holds.length === 0) return [`nothing of ${peer} is held`, ...notes].join("\n");
   const blocks = holds.map((hold) => holdText(hold, paint));
-  const next = `when you have found out why: ${paint("bold", `deaddrop peer reset ${peer}`)}`;
+  const next = `when you have found out why: ${paint("bold", `deaddrop peers reset ${peer}`)}`;
   return [`${paint("red", "held")} ${peer}`, ...blocks, ...notes, next].join("\n\n");
 }
 

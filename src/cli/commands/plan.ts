@@ -15,6 +15,47 @@ const ADAPTER_OPTIONS = {
   "--allow-commands": "do what `Run:` and `Read:` of a step say; no shell sees them",
 } as const satisfies Options;
 
+/** What became of the steps of a plan. Spec 7.4. */
+const report = define({
+  about: "Reports: what became of each step of a plan, and of the whole.",
+  examples: [
+    'deaddrop plan report add 2 --outcome success --details "Rows are stored." --file server/upload.js=changed --test "node --test"=passed',
+    "deaddrop plan report final --check-diff main..HEAD --max-diff 400",
+  ],
+  commands: {
+    add: define({
+      about: "the report on a step that is yours; there is one for each attempt",
+      args: { "<step>": "its id" },
+      options: {
+        "--outcome <outcome>": { about: "how it ended", choices: OUTCOMES },
+        "--details <text>": "what was done",
+        "--error <text>": "what went wrong; needed unless it is a success",
+        "--file <name=status>": repeatable("a file, and created, changed or removed (repeatable)"),
+        "--test <name=result>": repeatable("a test, and passed or failed (repeatable)"),
+        "--log <text>": repeatable("words of a log, or its path (repeatable)"),
+        "--screenshot <path>": repeatable("a picture (repeatable)"),
+        "--from <file>": "all of it, as JSON",
+        ...PLAN_OPTIONS,
+      },
+      run: (cli, flags, { step }) => add(cli, flags, step),
+    }),
+    validate: define({
+      about: "whether a file is a report",
+      args: { "<file>": "JSON" },
+      run: (cli, flags, { file }) => validateReport(cli, flags, file),
+    }),
+    final: define({
+      about: "write what a plan has come to, with what was expected and does not hold",
+      args: PLAN_FILE,
+      options: {
+        "--check-diff <range>": "what git says of a range such as main..HEAD",
+        "--max-diff <lines>": { about: "so many lines may be changed in it", parse: count },
+      },
+      run: (cli, flags, { file }) => final(cli, flags, file),
+    }),
+  },
+});
+
 /** Plans of several agents. Spec 7.2 to 7.5. */
 export const plan = define({
   about:
@@ -26,6 +67,7 @@ export const plan = define({
     "deaddrop plan run --exec 'claude -p' --yes",
     "deaddrop plan work --exec 'claude -p'",
   ],
+  bare: "status",
   commands: {
     init: define({
       about: "make a plan to be written; it is the one in use from then on",
@@ -115,47 +157,7 @@ export const plan = define({
       },
       run: work,
     }),
-  },
-});
-
-/** What became of the steps of a plan. Spec 7.4. */
-export const report = define({
-  about: "Reports: what became of each step of a plan, and of the whole.",
-  examples: [
-    'deaddrop report add 2 --outcome success --details "Rows are stored." --file server/upload.js=changed --test "node --test"=passed',
-    "deaddrop report final --check-diff main..HEAD --max-diff 400",
-  ],
-  commands: {
-    add: define({
-      about: "the report on a step that is yours; there is one for each attempt",
-      args: { "<step>": "its id" },
-      options: {
-        "--outcome <outcome>": { about: "how it ended", choices: OUTCOMES },
-        "--details <text>": "what was done",
-        "--error <text>": "what went wrong; needed unless it is a success",
-        "--file <name=status>": repeatable("a file, and created, changed or removed (repeatable)"),
-        "--test <name=result>": repeatable("a test, and passed or failed (repeatable)"),
-        "--log <text>": repeatable("words of a log, or its path (repeatable)"),
-        "--screenshot <path>": repeatable("a picture (repeatable)"),
-        "--from <file>": "all of it, as JSON",
-        ...PLAN_OPTIONS,
-      },
-      run: (cli, flags, { step }) => add(cli, flags, step),
-    }),
-    validate: define({
-      about: "whether a file is a report",
-      args: { "<file>": "JSON" },
-      run: (cli, flags, { file }) => validateReport(cli, flags, file),
-    }),
-    final: define({
-      about: "write what a plan has come to, with what was expected and does not hold",
-      args: PLAN_FILE,
-      options: {
-        "--check-diff <range>": "what git says of a range such as main..HEAD",
-        "--max-diff <lines>": { about: "so many lines may be changed in it", parse: count },
-      },
-      run: (cli, flags, { file }) => final(cli, flags, file),
-    }),
+    report,
   },
 });
 

@@ -116,7 +116,7 @@ export const search = define({
   about:
     "Finds messages by how words in their subject or body begin: each word given has to begin one. " +
     "The newest comes last.",
-  args: { "<text>": "words, or how they begin" },
+  args: { "<text>": { about: "words, or how they begin", isText: true } },
   options: {
     "--limit <n>": { about: `at most so many (default ${DEFAULT_RESULTS})`, parse: count },
   },

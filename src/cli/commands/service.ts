@@ -38,6 +38,7 @@ export const service = define({
   about:
     "Runs the daemon of one agent on one wire as a service of your user: systemd on Linux, " +
     "launchd on macOS. Elsewhere it says how to run it otherwise, and exits with 1.",
+  bare: "status",
   commands: {
     install: define({
       about: "install, enable and start it; again after an upgrade",

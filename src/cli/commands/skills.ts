@@ -17,6 +17,7 @@ export const skills = define({
     "deaddrop skills sync --check",
     'deaddrop skills bump review minor --note "Ask for a test first"',
   ],
+  bare: "list",
   commands: {
     init,
     sync,
@@ -33,14 +34,6 @@ export const skills = define({
         install: hooks,
       },
     }),
-  },
-});
-
-/** How alike plans and reports of tools are. Spec 7.6. */
-export const bench = define({
-  about: "Measure what tools make of the skills.",
-  examples: ["deaddrop bench skills", 'deaddrop bench skills --exec "claude=claude -p"'],
-  commands: {
-    skills: benchSkills,
+    bench: benchSkills,
   },
 });

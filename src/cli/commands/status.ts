@@ -13,6 +13,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { clockTime, when } from "../../framing/when.ts";
 import { safeModeEnd, type Reader } from "../../protocol/escalations/safe-mode-end.ts";
+import { closest } from "../../wire/suggest.ts";
 import { define } from "../command.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {
@@ -26,88 +27,17 @@ import {
   waitingText,
 } from "../output/text.ts";
 import { EXIT_WRONG, liveTroubles, troubleLine } from "../live/troubles.ts";
-import { emit, emitTable, factsTable, table, type Cell, type Paint } from "../output/output.ts";
-import { daemonText } from "./identity.ts";
+import { valueNamed } from "../other-names.ts";
+import { emit, factsTable, table, type Cell, type Paint } from "../output/output.ts";
+import { daemonText, wake } from "./identity.ts";
 
-/** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */
-export const status = define({
-  about: "Everything on one screen: who, where, peers, unread, owed, incidents, what next.",
-  options: { "--check": "only what is wrong now, a line each; exit 0 when nothing is, else 1" },
-  examples: ["deaddrop status", "deaddrop status set --state busy"],
-  async run(cli, flags) {
-    if (flags.check === true) return check(cli, flags);
-    const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
-      const status = await client.view("status");
-      // Only a daemon that runs knows of sessions, rounds and a transport.
-      if (!client.viaDaemon) return status;
-      const [sessions, rounds] = [await client.ask("sessions"), await client.ask("rounds")];
-      return { ...status, sessions, rounds, transport: await client.ask("transport", {}) };
-    });
-    emit(cli, flags, view, (paint) => statusText(cli, view, paint));
-  },
-  commands: {
-    set: define({
-      about: "Says what you are doing; it goes out with the next heartbeat.",
-      options: {
-        "--state <state>": {
-          about: "what you are",
-          choices: ["idle", "busy", "blocked", "paused"],
-        },
-        "--last-action <text>": "what you did last, in a few words",
-        "--heads-down": "several edits at once: send heartbeats at the fastest tier",
-        "--no-heads-down": "that is over",
-      },
-      examples: ['deaddrop status set --state busy --last-action "splitting the parser"'],
-      async run(cli, flags) {
-        const { state, lastAction, headsDown } = flags;
-        const change = definedFields({ state, lastAction, headsDown });
-        if (Object.keys(change).length === 0) {
-          throw new DeaddropError("usage", "nothing to set", {
-            hint: "give --state, --last-action or --heads-down",
-          });
-        }
-        await withClient(cli, flags, (client) => client.ask("status", change));
-        emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
-      },
-    }),
-  },
-});
-
-/** The daemon's life and the agent's life are shown apart. Spec 3.1. */
-export const peers = define({
-  about: "Lists the other agents: presence, trust, and when daemon and agent were last alive.",
-  examples: ["deaddrop peers"],
-  async run(cli, flags) {
-    const peers = await withClient(cli, flags, (client) => client.view("peers"));
-    const nowMs = cli.clock.nowMs();
-    emitTable(cli, flags, peers, (peer) => peerRow(peer, nowMs), "Nobody else is on this wire.");
-  },
-});
-
-/** Who is what, doing what, waiting for what. Spec 3.8. */
-export const team = define({
-  about: "Shows all agents of the wire: what each does, waits for and owes.",
-  examples: ["deaddrop team"],
-  async run(cli, flags) {
-    const team = await withClient(cli, flags, (client) => client.view("team"));
-    const nowMs = cli.clock.nowMs();
-    const { columns } = cli.stdout;
-    emit(cli, flags, team, (paint) => {
-      const rows = team.map((member) => memberRow(member, nowMs));
-      const waits = team.flatMap((member) => {
-        const rows = waitRows(member, nowMs);
-        const title = paint("bold", `${member.handle} waits for`);
-        return rows.length === 0 ? [] : [`\n${title}\n${table(rows, paint, columns)}`];
-      });
-      return [table(rows, paint, columns), ...waits].join("\n");
-    });
-  },
-});
+const STATES = ["idle", "busy", "blocked", "paused"] as const;
+type State = (typeof STATES)[number];
 
 /** The record of a wire. Spec 8.6. */
-export const stats = define({
+const stats = define({
   about: "Counts what happened on this wire: messages, decisions, incidents.",
-  examples: ["deaddrop stats --json"],
+  examples: ["deaddrop status stats --json"],
   async run(cli, flags) {
     const stats = await withClient(cli, flags, (client) => client.view("stats"));
     const byType = Object.entries(stats.by_type).sort(([, a], [, b]) => b - a);
@@ -127,6 +57,97 @@ export const stats = define({
         paint,
       ),
     );
+  },
+});
+
+/** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */
+export const status = define({
+  about: "Everything on one screen: who, where, peers, unread, owed, incidents, what next.",
+  options: { "--check": "only what is wrong now, a line each; exit 0 when nothing is, else 1" },
+  examples: ["deaddrop status", "deaddrop status set busy"],
+  async run(cli, flags) {
+    if (flags.check === true) return check(cli, flags);
+    const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
+      const status = await client.view("status");
+      // Only a daemon that runs knows of sessions, rounds and a transport.
+      if (!client.viaDaemon) return status;
+      const [sessions, rounds] = [await client.ask("sessions"), await client.ask("rounds")];
+      return { ...status, sessions, rounds, transport: await client.ask("transport", {}) };
+    });
+    emit(cli, flags, view, (paint) => statusText(cli, view, paint));
+  },
+  default: "set",
+  commands: {
+    set: define({
+      about: "Says what you are doing; it goes out with the next heartbeat.",
+      args: {
+        "[state]": "idle, busy, blocked or paused; other words say what you do",
+        "[last-action]": { about: "what you do, in a few words", isText: true },
+      },
+      options: {
+        "--state <state>": { about: "the state, in place of the argument", choices: STATES },
+        "--last-action <text>": "what you do, in place of the argument",
+        "--heads-down": "several edits at once: send heartbeats at the fastest tier",
+        "--no-heads-down": "that is over",
+      },
+      examples: ['deaddrop status set busy "splitting the parser"'],
+      async run(cli, flags, args) {
+        const { headsDown } = flags;
+        const { state = flags.state, lastAction = flags.lastAction } = saidOf(args);
+        const change = definedFields({ state, lastAction, headsDown });
+        if (Object.keys(change).length === 0) {
+          throw new DeaddropError("usage", "nothing to set", {
+            hint: 'say a state or what you do: deaddrop status set busy "splitting the parser"',
+          });
+        }
+        await withClient(cli, flags, (client) => client.ask("status", change));
+        emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
+      },
+    }),
+    wake,
+    stats,
+  },
+});
+
+/** A first word that is no state begins what the agent does. Throws Misread for one that stands alone. */
+function saidOf(args: {
+  readonly state?: string | undefined;
+  readonly lastAction?: string | undefined;
+}): {
+  readonly state: State | undefined;
+  readonly lastAction: string | undefined;
+} {
+  const [first, rest] = [args.state, args.lastAction];
+  const state = STATES.find((each) => each === valueNamed(first ?? "", STATES));
+  if (state !== undefined) return { state, lastAction: rest };
+  const words = [first, rest].filter((each) => each !== undefined).join(" ");
+  if (words !== "" && !words.includes(" ")) {
+    const better = closest(words, STATES);
+    throw new DeaddropError("usage", `"${words}" is no state: ${STATES.join(", ")}`, {
+      hint: 'to say what you do: deaddrop status set busy "splitting the parser"',
+      instead: better === undefined ? undefined : { given: words, meant: [better] },
+    });
+  }
+  return { state: undefined, lastAction: words === "" ? undefined : words };
+}
+
+/** Who is what, doing what, waiting for what. Spec 3.8. */
+export const team = define({
+  about: "Shows all agents of the wire: what each does, waits for and owes.",
+  examples: ["deaddrop peers team"],
+  async run(cli, flags) {
+    const team = await withClient(cli, flags, (client) => client.view("team"));
+    const nowMs = cli.clock.nowMs();
+    const { columns } = cli.stdout;
+    emit(cli, flags, team, (paint) => {
+      const rows = team.map((member) => memberRow(member, nowMs));
+      const waits = team.flatMap((member) => {
+        const rows = waitRows(member, nowMs);
+        const title = paint("bold", `${member.handle} waits for`);
+        return rows.length === 0 ? [] : [`\n${title}\n${table(rows, paint, columns)}`];
+      });
+      return [table(rows, paint, columns), ...waits].join("\n");
+    });
   },
 });
 
@@ -236,7 +257,7 @@ function parkedText({ parked }: StatusView, paint: Paint, nowMs: number): string
   if (parked === undefined || parked === null) return "";
   const { since, peer, stop_hook } = parked;
   const words = `PARKED since ${when(since, nowMs)}: you approved the shutdown that ${peer} asked for; ${STOP_HOOK[stop_hook]}.`;
-  return `${paint("yellow", sanitise(words))}\nNothing new is begun; deaddrop wake ends that.`;
+  return `${paint("yellow", sanitise(words))}\nNothing new is begun; deaddrop status wake ends that.`;
 }
 
 /** Where several authors have unread messages: one who writes very much hides no other. */
@@ -272,7 +293,7 @@ function roundRow({ folder, participant, phase, is_turn, detail }: RoundView): C
 }
 
 /** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
-function peerRow(peer: PeerView, nowMs: number): Cell[] {
+export function peerRow(peer: PeerView, nowMs: number): Cell[] {
   const state = peer.state === null ? "" : `, ${peer.state}`;
   return [
     { text: peer.handle, style: "bold" },

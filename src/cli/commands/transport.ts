@@ -12,6 +12,7 @@ import { emit, table, type Paint } from "../output/output.ts";
 import { counted } from "../output/text.ts";
 import { askTransports } from "../transport/local-daemons.ts";
 import { exchange } from "../transport/sharing-by-remote.ts";
+import { archive } from "./archive.ts";
 
 const CONSENT = {
   "--yes": "do not ask",
@@ -27,6 +28,7 @@ const SWITCH_OPTIONS = {
 export const transport = define({
   about: "How this wire is shared with other machines: by its folder alone, or through git.",
   examples: ["deaddrop transport status"],
+  bare: "status",
   commands: {
     status: define({
       about: "Which transport this machine uses, and how it does.",
@@ -48,6 +50,7 @@ export const transport = define({
       options: CONSENT,
       run: accept,
     }),
+    archive,
   },
 });
 

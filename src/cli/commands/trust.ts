@@ -6,12 +6,14 @@ import { revoke } from "../trust/revoke.ts";
 import { sas } from "../trust/sas.ts";
 import { standingCommand } from "../trust/standing.ts";
 import { verify } from "../trust/verify.ts";
+import { card } from "./card.ts";
 
 /** Whom this agent believes, and how far. Changes are the operator's. Spec 2. */
 export const trust = define({
   about:
     "Whose keys are believed, and how far. What the wire advertises is never believed by itself. " +
     "All but list and sas need a terminal and a typed confirmation, or --yes --reason.",
+  bare: "list",
   commands: {
     list,
     pin: pinPeer,
@@ -23,5 +25,6 @@ export const trust = define({
     unblock: standingCommand("unblock"),
     revoke,
     import: importPins,
+    card,
   },
 });

@@ -30,14 +30,14 @@ export interface AddFlags extends PlanFlags {
 /** Longer than any report. */
 const MAX_READ_REPORT_BYTES = 1_048_576;
 
-/** `deaddrop report add <step>`: the report on one attempt; a second one is refused. Spec 7.4. */
+/** `deaddrop plan report add <step>`: the report on one attempt; a second one is refused. Spec 7.4. */
 export function add(cli: Cli, flags: AddFlags, id: string): void {
   const { disk, document, places } = readAt(cli, flags.plan);
   const { plan } = document;
   const { attempt } = stepIn(plan, id);
   const read =
     flags.from === undefined ? readReport(fromFlags(cli, flags, id)) : fromFile(cli, flags.from);
-  if (!read.ok) throw wrongUsage(`no report: ${read.detail}`, "deaddrop report add --help");
+  if (!read.ok) throw wrongUsage(`no report: ${read.detail}`, "deaddrop plan report add --help");
   const { report } = read;
   if (report.step_id !== id) {
     throw wrongUsage(`the report is about step ${report.step_id}`, `name that step, not ${id}`);
@@ -83,7 +83,7 @@ function fromFile(cli: Cli, name: string): ReportRead {
   return bytes === undefined ? { ok: false, detail: `${name}: no such file` } : parseReport(bytes);
 }
 
-/** `deaddrop report validate <file>`: exit code 1 when it is none. */
+/** `deaddrop plan report validate <file>`: exit code 1 when it is none. */
 export function validateReport(cli: Cli, flags: PlanFlags, name: string): void {
   const read = fromFile(cli, name);
   cli.exitCode = read.ok ? 0 : 1;
@@ -91,7 +91,7 @@ export function validateReport(cli: Cli, flags: PlanFlags, name: string): void {
   emit(cli, flags, data, () => rows([read.ok ? "valid" : `not valid: ${read.detail}`]));
 }
 
-/** `deaddrop report final`: what a plan has come to; exit code 1 when something is not as expected. */
+/** `deaddrop plan report final`: what a plan has come to; exit code 1 when something is not as expected. */
 export function final(
   cli: Cli,
   flags: PlanFlags & { checkDiff?: string; maxDiff?: number },

@@ -60,7 +60,7 @@ export async function deliver(
 type Waited = ReceiptView & { event_id: string };
 
 const PARKS =
-  "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
+  "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop status wake`. `deaddrop status` says whether a stop hook has run.";
 
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
 

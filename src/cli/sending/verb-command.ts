@@ -2,8 +2,9 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { isRecipient } from "../../verbs/naming/recipients.ts";
 import type { AnyVerb, Field } from "../../verbs/verb.ts";
-import { camelCase, repeatable, type CommandDefinition } from "../command.ts";
+import { camelCase, repeatable, type CommandDefinition, type Value } from "../command.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
+import { Misordered } from "../read-line.ts";
 import { BODY_OPTIONS, readBody, readTextFile } from "../input/body-input.ts";
 import { deliver, WAIT_OPTIONS } from "./deliver.ts";
 
@@ -13,11 +14,12 @@ type Spelled = { readonly key: string; readonly field: Field; word?: string; opt
 /** The command that says a verb: its words, options and help follow from the verb's fields. Spec 8.6. */
 export function verbCommand(verb: AnyVerb): CommandDefinition {
   const { about, examples } = verb;
-  const args: Record<string, ReturnType<typeof valueOf>> = {};
-  const options: Record<string, ReturnType<typeof valueOf>> = {};
+  const args: Record<string, Value> = {};
+  const options: Record<string, Value | string> = {};
+  const text = textIn(spelledOf(verb));
   for (const { field, word, option } of spelledOf(verb)) {
     const value = valueOf(field);
-    if (word !== undefined) args[word] = value;
+    if (word !== undefined) args[word] = word === text ? { ...value, isText: true } : value;
     if (option !== undefined) options[option] = value;
     if (field.isBody === true) Object.assign(options, BODY_OPTIONS);
     Object.assign(options, field.file);
@@ -48,9 +50,17 @@ function spelledOf({ fields }: AnyVerb): Spelled[] {
   });
 }
 
-function valueOf(field: Field) {
+/** The word that all others belong to: the one text, behind an id. */
+function textIn(all: readonly Spelled[]): string | undefined {
+  const words = all.filter(({ word }) => word !== undefined);
+  return words.some(({ key }) => key === "subject") || words[0]?.word?.startsWith("<") !== true
+    ? undefined
+    : words.slice(1).at(-1)?.word;
+}
+
+function valueOf(field: Field): Value {
   const { about = "", enum: choices, default: unlessGiven } = field;
-  if (field.isBody === true) return `${about}; - reads standard input`;
+  if (field.isBody === true) return { about: `${about}; - reads standard input` };
   return {
     ...(field.type === "array" ? repeatable(about) : { about }),
     ...(choices === undefined ? {} : { choices }),
@@ -114,6 +124,9 @@ async function inOrder(
     open[0]?.key === "to" &&
     word !== undefined &&
     (words.length === spelled.length || (await isRecipient(client, word)));
+  if (open[0]?.key === "to" && word !== undefined && !(await isRecipient(client, word))) {
+    await refuseOrder(client, words);
+  }
   const texts = isTo ? rest : words;
   if ("to" in given && word !== undefined && rest.length > 0 && (await isRecipient(client, word))) {
     throw givenTwice("to", "an argument and as --to");
@@ -126,6 +139,14 @@ async function inOrder(
   const spoken: Values = isTo ? { to: [word] } : {};
   for (const [index, text] of texts.entries()) spoken[fields[index]?.key ?? ""] = text;
   return spoken;
+}
+
+/** Whom it is for comes first: a handle further back is no text. Throws Misordered. */
+async function refuseOrder(client: Client, words: readonly string[]): Promise<void> {
+  for (const [index, word] of words.entries()) {
+    if (index === 0 || !(await isRecipient(client, word))) continue;
+    throw new Misordered("whom it is for comes first", [word, ...words.toSpliced(index, 1)]);
+  }
 }
 
 function givenTwice(key: string, how: string): DeaddropError {

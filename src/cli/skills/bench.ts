@@ -24,7 +24,7 @@ const SCRIPTED =
 const OF_SHAPE =
   "Scores are of shape alone: which steps, owners, files and results there are. Whether the words are good, a person says.";
 
-/** `deaddrop bench skills`: plans and reports of tools, compared with what is expected. Spec 7.6. */
+/** `deaddrop skills bench`: plans and reports of tools, compared with what is expected. Spec 7.6. */
 export const benchSkills = define({
   about: "give the tasks of agent/benchmarks to tools, and score the shape of their answers",
   options: {

@@ -13,7 +13,7 @@ export interface ExportFlags extends GlobalFlags {
   a2a?: boolean;
 }
 
-/** `deaddrop card export`: our own card for others to fetch, or as an A2A AgentCard. Spec 2.2. */
+/** `deaddrop trust card export`: our own card for others to fetch, or as an A2A AgentCard. Spec 2.2. */
 export function run(cli: Cli, file: string | undefined, flags: ExportFlags): void {
   const at = agentPlace(cli, flags);
   const { card, bytes } = ownCard(at);
@@ -32,7 +32,7 @@ export function run(cli: Cli, file: string | undefined, flags: ExportFlags): voi
 function ownCard({ host, place }: AgentPlace): { card: AgentCard; bytes: Uint8Array } {
   const { handle, identity } = place;
   const look = lookAt(host, place, handle);
-  const hint = "write it again: deaddrop card build";
+  const hint = "write it again: deaddrop trust card build";
   if (look.is === "absent") {
     throw new DeaddropError("refused", `${handle} has no card on this wire yet`, { hint });
   }

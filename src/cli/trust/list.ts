@@ -171,7 +171,7 @@ function notesOf(row: TrustRow): Cell[][] {
     ]);
   }
   if (row.evidence.length > 0) {
-    const text = `${row.handle}: ${row.evidence.length} files; see: deaddrop peer show ${row.handle}`;
+    const text = `${row.handle}: ${row.evidence.length} files; see: deaddrop peers show ${row.handle}`;
     notes.push([{ text: "evidence", style: "yellow" }, { text }]);
   }
   return notes;

@@ -245,7 +245,7 @@ class Run {
     const { adapter } = this.#options;
     if (step === undefined) return false;
     if (adapter === undefined) {
-      const text = `step ${step.id} is yours: ${step.description} (then deaddrop report add ${step.id} --outcome success --details "…")`;
+      const text = `step ${step.id} is yours: ${step.description} (then deaddrop plan report add ${step.id} --outcome success --details "…")`;
       await this.#tell({ step: step.id, level: "asks" }, text);
       this.#mark(step.id, "in_progress");
       return step.status === "pending";

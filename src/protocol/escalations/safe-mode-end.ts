@@ -18,7 +18,7 @@ export interface SafeMode {
 export type Reader = "agent" | "operator";
 
 /** Ends safe mode for all on the side of the incident's author, elsewhere for one agent alone. */
-export const RESUME_COMMAND = 'deaddrop resume --reason "why it is safe to go on"';
+export const RESUME_COMMAND = 'deaddrop incident resume --reason "why it is safe to go on"';
 
 /** Enough of an id for a command. */
 export const SHOWN_ID = 10;

@@ -16,7 +16,7 @@ export function newMachine(file: string, backup: Backup, remote: BackupRemote): 
   const wireDir = join(clone, prefix);
   return [
     `git clone --branch ${branch} ${url} ${clone}`,
-    `deaddrop restore ${file} --wire ${wireDir} --as ${backup.handle}`,
+    `deaddrop backup restore ${file} --wire ${wireDir} --as ${backup.handle}`,
     switchCommand(backup, remote, wireDir),
   ];
 }

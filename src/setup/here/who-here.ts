@@ -105,7 +105,7 @@ export function whoHere(here: Here, asked: Named): WhoHere {
   const [first] = handles;
   if (first === undefined) {
     throw new DeaddropError("config", "no identity on this machine", {
-      hint: `looked in ${programFolder(placesOf(here.env))}: is XDG_CONFIG_HOME what it was when yours was made? With a backup, \`deaddrop restore <backup>\`; for a new one, \`deaddrop init\` or \`deaddrop join\``,
+      hint: `looked in ${programFolder(placesOf(here.env))}: is XDG_CONFIG_HOME what it was when yours was made? With a backup, \`deaddrop backup restore <backup>\`; for a new one, \`deaddrop init\` or \`deaddrop join\``,
     });
   }
   if (handles.length === 1) return { handle: first, by: "being the only identity of this user" };

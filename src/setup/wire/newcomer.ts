@@ -51,7 +51,7 @@ export function refuseWithoutKey(
   );
   if (!hasWritten) return;
   throw new DeaddropError("refused", `${handle} was on this wire before, and its key is not here`, {
-    hint: "restore its key (deaddrop restore), or choose another handle. If you are that agent and the key is lost: --new-key",
+    hint: "restore its key (deaddrop backup restore), or choose another handle. If you are that agent and the key is lost: --new-key",
   });
 }
 

@@ -66,7 +66,7 @@ export function noKey(disk: Disk, paths: IdentityPaths, handle: string): Storage
   const typed =
     others.length === 0 ? "" : `--as takes one of the identities here: ${others.join(", ")}. `;
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
-    hint: `${typed}A key stays where it was made: check that XDG_CONFIG_HOME is still the same. One that was lost comes back with deaddrop restore <backup> (without one, see docs/backup.md); a new agent gets one with deaddrop init or deaddrop join`,
+    hint: `${typed}A key stays where it was made: check that XDG_CONFIG_HOME is still the same. One that was lost comes back with deaddrop backup restore <backup> (without one, see docs/backup.md); a new agent gets one with deaddrop init or deaddrop join`,
   });
 }
 

@@ -117,7 +117,7 @@ function versionOf(path: string, text: string): number {
     typeof value === "object" && value !== null && "version" in value && value.version;
   if (Number.isSafeInteger(version)) return version as number;
   throw new StorageError("corrupt", path, '"version" is not a whole number', {
-    hint: "restore it from a backup (deaddrop restore)",
+    hint: "restore it from a backup (deaddrop backup restore)",
   });
 }
 
@@ -135,7 +135,7 @@ function lost({ trust, handle, ...paths }: AgentPaths, seen: number): StorageErr
   return new StorageError("corrupt", trust, `is missing, but version ${seen} was seen before`, {
     hint: [
       "with a backup:",
-      `  deaddrop restore FILE --wire ${wireDir} --as ${handle}`,
+      `  deaddrop backup restore FILE --wire ${wireDir} --as ${handle}`,
       "without one, begin again on this wire, and compare digits with each peer once more:",
       `  mv ${stateDir} ${moved}`,
       `  deaddrop join ${wireDir} --me ${handle}`,

@@ -5,6 +5,7 @@ import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
 import { quote } from "../../wire/quote.ts";
 import { sanitise } from "../../framing/sanitise.ts";
+import { shortId } from "../../framing/short-id.ts";
 
 /** The message that another one answers. */
 export type Parent = ResolvedId;
@@ -14,13 +15,14 @@ const LIKE_AN_ID = /^[0-9a-f]{6,64}$/i;
 const REPLY_TO = /^(?:re: (?:[A-Za-z0-9][A-Za-z0-9._-]{0,127}'s [a-z_]+(?::[0-9]+)?: )?)+/i;
 
 /** The help of an argument that names a message. */
-export const MESSAGE_ID = "event id, or a prefix of it of 6 characters or more";
+export const MESSAGE_ID = "event id, or a prefix of it of 6 characters or more; last: the newest";
 
 /**
  * The message named by event id or unique prefix of it, never by correlation id (spec 8.6). Throws
  * DeaddropError `unknown_id` or `ambiguous_id`.
  */
-export async function parentOf(client: Client, id: string): Promise<Parent> {
+export async function parentOf(client: Client, name: string, of?: "ours"): Promise<Parent> {
+  const id = isNewest(name) ? await newestId(client, of) : name.replace(/^#/, "");
   try {
     return await client.view("resolve_id", { id });
   } catch (error) {
@@ -30,6 +32,45 @@ export async function parentOf(client: Client, id: string): Promise<Parent> {
       hint: `a part of an event id needs at least ${MIN_ID_PREFIX} characters`,
     });
   }
+}
+
+/** Whether a name stands for the newest message: of those that have come, or of `ours`. */
+function isNewest(name: string): boolean {
+  return name === "last" || name === "latest";
+}
+
+async function newestId(client: Client, of: "ours" | undefined): Promise<string> {
+  if (of === "ours") {
+    const [newest] = await client.view("sent", { limit: 1 });
+    if (newest !== undefined) return newest.event_id;
+    throw new DeaddropError("unknown_id", "you have sent nothing yet");
+  }
+  const { messages } = await client.view("inbox", { newest: true, limit: 1 });
+  const [newest] = messages;
+  if (newest !== undefined) return newest._meta.id;
+  throw new DeaddropError("unknown_id", "no message has come yet");
+}
+
+/**
+ * What binds needs the id of what is answered: by `last` somebody would agree to what has just come,
+ * unread. Throws DeaddropError with the ids that wait for an answer of ours.
+ */
+export async function refuseNewest(client: Client, name: string): Promise<void> {
+  if (!isNewest(name)) return;
+  const meant = await idsToAnswer(client);
+  throw new DeaddropError("usage", `${name}: an answer that binds names what it answers`, {
+    hint: meant.length === 0 ? "nothing waits for your answer" : "read it first: deaddrop pending",
+    instead: { given: name, meant },
+  });
+}
+
+/** The proposals and requests that wait for an answer of ours, the oldest first. */
+export async function idsToAnswer(client: Client): Promise<readonly string[]> {
+  const owed = await client.view("pending");
+  const asked = owed.filter(
+    ({ owed_by: by, type }) => by === client.handle && ["proposal", "request"].includes(type),
+  );
+  return asked.map(({ event_id: id }) => shortId(id));
 }
 
 /** The same, for a command that answers incidents alone. */

@@ -23,7 +23,7 @@ export async function recipients(
   if (given !== undefined) {
     const names = given.flatMap((each) => each.split(",")).map((name) => name.trim());
     // Who names all that are concerned may name itself among them.
-    const others = names.filter((name) => (handleFromDid(name) ?? name) !== client.handle);
+    const others = names.filter((name) => handleIn(name, peers) !== client.handle);
     const meant = others.length === 0 ? names : others;
     const known = await Promise.all(meant.map((name) => knownHandle(name, client, peers)));
     return [...new Set(known)];
@@ -38,11 +38,19 @@ export async function recipients(
   });
 }
 
-/** Whether a word names agents of the wire: a handle, our own included, or all. */
+/** Whether a word names agents of the wire: handles, our own included, or all. */
 export async function isRecipient(client: Client, word: string): Promise<boolean> {
-  const handle = handleFromDid(word) ?? word;
-  const all = handle === "*" || handle === "all" || handle === client.handle;
-  return all || (await peersOf(client)).includes(handle);
+  const peers = await peersOf(client);
+  const known = ["*", client.handle, ...peers];
+  return word.split(",").every((each) => known.includes(handleIn(each.trim(), peers)));
+}
+
+/** `@bob` and `bob:` are bob, as in mail and chat; everyone is `*`. */
+function handleIn(name: string, peers: readonly string[]): string {
+  const handle = handleFromDid(name) ?? name;
+  if (peers.includes(handle)) return handle;
+  const bare = handle.replaceAll(/^@|:$/g, "");
+  return ["all", "everyone", "everybody"].includes(bare.toLowerCase()) ? "*" : bare;
 }
 
 async function knownHandle(
@@ -50,9 +58,8 @@ async function knownHandle(
   client: Client,
   peers: readonly string[],
 ): Promise<string> {
-  const handle = handleFromDid(name) ?? name;
+  const handle = handleIn(name, peers);
   if (handle === "*" || peers.includes(handle)) return handle;
-  if (handle === "all") return "*";
   if (handle === client.handle) {
     throw new DeaddropError("unknown_recipient", `"${name}" is you`, {
       hint: `the others are ${peers.join(", ")}`,
@@ -61,6 +68,7 @@ async function knownHandle(
   const { closest } = await import("../../wire/suggest.ts");
   const meant = closest(handle, peers);
   throw new DeaddropError("unknown_recipient", `"${name}" is not on this wire`, {
+    instead: meant === undefined ? undefined : { given: name, meant: [meant] },
     hint:
       meant === undefined
         ? `the roster has ${peers.length === 0 ? "nobody else" : peers.join(", ")}`

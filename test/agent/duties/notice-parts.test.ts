@@ -146,7 +146,7 @@ test("a peer that is held is told while something is owed, and that it is back",
   wire.agent("forge").propose("Use tabs", ["scribe"]);
   for (const isHeld of [true, true, false, false]) tell(isHeld);
   expect(told(store)).toEqual([
-    "peer_held: scribe is held, so nothing more of it is delivered; deaddrop peer show scribe says why, and it owes you 1 answer.",
+    "peer_held: scribe is held, so nothing more of it is delivered; deaddrop peers show scribe says why, and it owes you 1 answer.",
     "peer_back: scribe is back, and it owes you 1 answer.",
   ]);
 });

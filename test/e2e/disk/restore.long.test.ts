@@ -76,7 +76,7 @@ it("a lost machine is restored: the chain goes on after what was signed since, a
   const early = await wire.run("forge", "send", "too early");
   expect([early.code === 0, early.stderr]).toEqual([
     false,
-    expect.stringContaining("deaddrop reclaim"),
+    expect.stringContaining("deaddrop key reclaim"),
   ]);
   await wire.json("forge", "reclaim", ...CONSENT);
   await wire.json("forge", "send", "from the new machine");

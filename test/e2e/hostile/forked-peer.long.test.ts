@@ -97,7 +97,7 @@ it("without a daemon a hold is shown and ended just so", async () => {
   append(wire, one, line(wire, "another one", undefined), line(wire, "two", headOf(one)));
   const shown = await wire.run("forge", "peer", "show", "scribe");
   expect(shown.stdout).toContain("log_forked");
-  expect(shown.stdout).toContain("deaddrop peer reset scribe");
+  expect(shown.stdout).toContain("deaddrop peers reset scribe");
   const done = await wire.run("forge", "peer", "reset", "scribe", ...BY_FLAGS);
   expect(done.stdout).toContain("taken again scribe");
   await wire.run("forge", "inbox");

@@ -86,7 +86,7 @@ for (const kind of ["daemons", "commands alone"] as const) {
     const again = await other.run("forge", "send", "me too");
     expect(again.code).toBe(1);
     expect(again.stderr).toContain("was not signed here: another copy of the key is in use");
-    expect(again.stderr).toContain("deaddrop reclaim");
+    expect(again.stderr).toContain("deaddrop key reclaim");
     expect(standing()).not.toContain("me too");
     expect(await here("still here")).toBe(0);
     await until("it arrives, too", () => subjectsOf(wire).includes("still here"));

@@ -1,11 +1,9 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import { accept, reject } from "../../../verbs/answer.ts";
-import { release } from "../../../verbs/claim.ts";
-import { correct } from "../../../verbs/correct.ts";
-import { raiseIncident, resolveIncident } from "../../../verbs/incident.ts";
-import { messageNamed } from "../../../verbs/naming/request-named.ts";
+import { raiseIncident } from "../../../verbs/incident.ts";
 import type { Prepared } from "../../../verbs/prepared.ts";
-import { cancelRequest, request, respond } from "../../../verbs/request.ts";
+import { request, respond } from "../../../verbs/request.ts";
+import { withdraw } from "../../../verbs/withdraw.ts";
 import { PLAN_APPROVAL } from "../../../protocol/asks/requests.ts";
 import { choice, object, pick, text, type Args } from "../schema.ts";
 import { REQUEST_KEY, saying } from "../say.ts";
@@ -40,7 +38,10 @@ export const ANSWER_TOOL = tool({
     ...{ counter: "call propose with counters", reply: "call send with reply_to" },
     ...{ approve: "accept", yes: "accept", no: "reject", resolve: "withdraw" },
   },
-  says: ["accept", "reject", "respond", "cancel_request", "resolve_incident", "ack_incident"],
+  says: [
+    ...["accept", "reject", "respond", "withdraw"],
+    ...["cancel_request", "resolve_incident", "ack_incident"],
+  ],
   run: (call, args) => saying(call, args, () => prepareVerdict(call, args)),
 });
 
@@ -57,34 +58,11 @@ export const REQUEST_TOOL = tool({
 
 async function prepareVerdict(call: Call, args: Args<typeof ANSWER>): Promise<Prepared> {
   const { id, answer, reason } = args;
-  if (answer === "withdraw") return prepareWithdrawal(call, id, reason);
+  if (answer === "withdraw") return withdraw.prepare(call, { id, reason });
   if (answer === "approve_shutdown") {
     return respond.prepare(call, { request: id, approve: true, reason });
   }
   return (answer === "accept" ? accept : reject).prepare(call, { id, reason });
-}
-
-async function prepareWithdrawal(call: Call, name: string, reason?: string): Promise<Prepared> {
-  const { type, from, event_id: id } = await messageNamed(call.client, name);
-  if (from !== call.client.handle) {
-    throw new DeaddropError("refused", `not sent: that ${type} is ${from}'s, not yours`, {
-      hint: `answer {"id":"${name}","answer":"reject"} refuses it`,
-    });
-  }
-  switch (type) {
-    case "proposal":
-      return correct.prepare(call, { id, body: reason, revert: true });
-    case "request":
-      return cancelRequest.prepare(call, { request: id, reason });
-    case "claim":
-      return release.prepare(call, { claim: id });
-    case "incident":
-      return resolveIncident.prepare(call, { id, body: reason });
-    default:
-      throw new DeaddropError("refused", `not sent: a ${type} cannot be withdrawn`, {
-        hint: `send {"type":"correction","reply_to":"${name}","body":"…"} corrects it`,
-      });
-  }
 }
 
 async function prepareAsking(call: Call, args: Args<typeof REQUEST>): Promise<Prepared> {
