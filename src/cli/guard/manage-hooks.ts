@@ -1,11 +1,15 @@
 import { programPath } from "../../setup/program.ts";
-import { DeaddropError } from "../../api/errors.ts";
 import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
 import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
 import { absentNote } from "../../setup/guard/project-files.ts";
 import { projectFrom } from "../../setup/guard/project-paths.ts";
 import { removeInstalledFor, writeInstalledFor } from "../../setup/guard/installed-for.ts";
-import { hooksFolder, openRepository, type Repository } from "../../setup/guard/repository.ts";
+import {
+  hooksFolder,
+  requireOwnHooks,
+  openRepository,
+  type Repository,
+} from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
 import { homeOf, placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { wireAbove } from "../../setup/here/wire-above.ts";
@@ -24,16 +28,9 @@ const SHOWN_OVERRIDES = 5;
 export function install(cli: Cli, flags: InstallFlags): void {
   const { host, place } = agentPlace(cli, flags);
   const repository = openRepository(cli.cwd, cli.env);
-  const { path, isShared } = hooksFolder(repository);
-  if (isShared && flags.shared !== true) {
-    throw new DeaddropError(
-      "refused",
-      `the hooks of this repository are in ${path}, outside of it`,
-      {
-        hint: "core.hooksPath names it, and every repository that uses it would be guarded too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
-      },
-    );
-  }
+  const folder = hooksFolder(repository);
+  requireOwnHooks(folder, flags.shared);
+  const { path } = folder;
   const written = installHooks(path, {
     node: process.execPath,
     bin: programPath(),

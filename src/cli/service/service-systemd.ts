@@ -1,4 +1,5 @@
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
+import { pathInside } from "../../setup/guard/repository.ts";
 import type { Step } from "../../setup/steps.ts";
 import { programFolder } from "../../storage/paths.ts";
 import {
@@ -112,7 +113,8 @@ export function dropInText(place: ServicePlace): string {
   const writable = [agent.wireDir, programFolder(places), dirname(dirname(agent.stateDir))];
   const lines = ["[Service]", ...writable.map((path) => `ReadWritePaths=${quoted(`-${path}`)}`)];
   const seen = [...writable, place.node, place.program];
-  if (seen.some((path) => isBelow("/tmp", path) || isBelow("/var/tmp", path))) {
+  const isIn = (folder: string) => seen.some((path) => pathInside(folder, path) !== undefined);
+  if (isIn("/tmp") || isIn("/var/tmp")) {
     lines.push(
       "# This instance works below /tmp, which a private /tmp would hide.",
       "PrivateTmp=no",
@@ -132,9 +134,4 @@ function quoted(word: string): string {
 
 function specifier(text: string): string {
   return refuseControls(text).replaceAll("%", "%%");
-}
-
-function isBelow(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || !way.startsWith("..");
 }

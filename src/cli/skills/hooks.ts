@@ -1,7 +1,6 @@
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
-import { DeaddropError } from "../../api/errors.ts";
-import { hooksFolder, openRepository } from "../../setup/guard/repository.ts";
+import { hooksFolder, openRepository, requireOwnHooks } from "../../setup/guard/repository.ts";
 import { libraryOf } from "../../skills/library/sync.ts";
 import { installSkillsHook, removeSkillsHook } from "../../skills/setup/install-hook.ts";
 import { define } from "../command.ts";
@@ -20,7 +19,8 @@ export const hooks = define({
   run(cli, flags) {
     const project = projectAt(cli.cwd);
     const repository = openRepository(project, cli.env);
-    const { path: folder, isShared } = hooksFolder(repository);
+    const found = hooksFolder(repository);
+    const folder = found.path;
     if (flags.remove === true) {
       const { path, isChanged, before } = removeSkillsHook(folder);
       const back = before === undefined ? [] : [`${path} is the hook that was there before`];
@@ -31,15 +31,7 @@ export const hooks = define({
       return;
     }
     libraryOf(project);
-    if (isShared && flags.shared !== true) {
-      throw new DeaddropError(
-        "refused",
-        `the hooks of this repository are in ${folder}, outside of it`,
-        {
-          hint: "core.hooksPath names it, and every repository that uses it would be checked too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
-        },
-      );
-    }
+    requireOwnHooks(found, flags.shared);
     const program = {
       node: process.execPath,
       bin: programPath(),

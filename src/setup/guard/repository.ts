@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, relative, resolve, sep } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { realPathOf } from "../project-files.ts";
 import { gitIn, type Git } from "./git.ts";
@@ -52,6 +53,14 @@ export function hooksFolder({ git, workTree, commonFolder }: Repository): HooksF
     (each) => pathInside(each, real) !== undefined,
   );
   return { path, isShared: !isInside };
+}
+
+/** Hooks in a folder of others are written when the operator says so. @throws DeaddropError "refused" */
+export function requireOwnHooks({ path, isShared }: HooksFolder, isAllowed = false): void {
+  if (!isShared || isAllowed) return;
+  throw new DeaddropError("refused", `the hooks of this repository are in ${path}, outside of it`, {
+    hint: "core.hooksPath names it, and every repository that uses it would get the hook too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
+  });
 }
 
 /** The path from a folder to what is below it, or the folder itself; undefined for what is not. */
