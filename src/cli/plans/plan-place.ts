@@ -17,12 +17,19 @@ import { splitWords } from "../../plans/work/step-commands.ts";
 import type { Adapter } from "../../plans/work/work-step.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { seconds, type FlagsOf, type Options } from "../command.ts";
+import type { Cli } from "../context.ts";
 import { askYesNo } from "../input/confirm.ts";
 
-export interface PlanFlags extends GlobalFlags {
-  plan?: string;
-}
+export const PLAN_FILE = { "[file]": "the plan (else the one in use)" } as const;
+export const PLAN_OPTIONS = { "--plan <file>": "the plan (else the one in use)" } as const;
+export const ADAPTER_OPTIONS = {
+  "--exec <command>": "the program that does a step: it reads JSON and prints a report",
+  "--timeout <seconds>": { about: "for one step (default 3600)", parse: seconds },
+  "--allow-commands": "do what `Run:` and `Read:` of a step say; no shell sees them",
+} as const satisfies Options;
+export type PlanFlags = FlagsOf<typeof PLAN_OPTIONS>;
+type AdapterFlags = FlagsOf<typeof ADAPTER_OPTIONS>;
 
 /** The plan that a command is about. */
 export interface PlanAt {
@@ -84,12 +91,6 @@ export function rows(texts: readonly string[]): string {
 
 export function wrongUsage(problem: string, hint: string): DeaddropError {
   return new DeaddropError("usage", problem, { hint });
-}
-
-export interface AdapterFlags {
-  exec?: string;
-  timeout?: number;
-  allowCommands?: boolean;
 }
 
 /** How long one step may be worked at, unless the operator says so. */

@@ -1,18 +1,21 @@
 import type { Client } from "../../api/client.ts";
 import { unknownOwners } from "../../plans/plan/owners.ts";
-import { titleOf, type Step } from "../../plans/plan/plan.ts";
 import { locate } from "../../plans/plan/parse-plan.ts";
+import { titleOf, type Step } from "../../plans/plan/plan.ts";
 import type { FinalReport } from "../../plans/report/final-report.ts";
 import { askApproval } from "../../plans/run/ask-approval.ts";
-import { writeFinalReport } from "../../plans/run/plan-folder.ts";
 import { gitCheckpoints } from "../../plans/run/git-steps.ts";
 import { holdPlan } from "../../plans/run/held-plan.ts";
 import { broken } from "../../plans/run/plan-file.ts";
+import { writeFinalReport } from "../../plans/run/plan-folder.ts";
 import { runPlan, type RunEnd, type RunEvent, type RunOutside } from "../../plans/run/run-plan.ts";
 import { startRun } from "../../plans/run/start-run.ts";
+import { count, define, type FlagsOf, type Options } from "../command.ts";
 import { withClient, type Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
 import {
+  ADAPTER_OPTIONS,
+  PLAN_FILE,
   adapterOf,
   readAt,
   readOwners,
@@ -21,33 +24,43 @@ import {
   stepTimeoutMs,
   untilStopped,
   wrongUsage,
-  type AdapterFlags,
-  type PlanFlags,
 } from "./plan-place.ts";
 
-export interface RunFlags extends PlanFlags, AdapterFlags {
-  local?: boolean;
-  yes?: boolean;
-  approve?: string;
-  maxParallel?: number;
-  fixes?: number;
-  gitCheckpoints?: boolean;
-}
+const OPTIONS = {
+  ...ADAPTER_OPTIONS,
+  "--yes": "ask nobody before it begins",
+  "--approve <peer>": "ask this peer, too, and wait for its yes",
+  "--max-parallel <count>": { about: "steps at once (default 4)", parse: count },
+  "--fixes <count>": {
+    about: "attempts to correct a step that failed (default 1)",
+    parse: wholeNumber,
+  },
+  "--git-checkpoints": "commit after each step, on a branch for the plan",
+  "--local": "without a wire: --exec does all steps here",
+} as const satisfies Options;
+type RunFlags = FlagsOf<typeof OPTIONS>;
 
 const USUAL_PARALLEL = 4;
 const USUAL_FIXES = 1;
 
 /** `deaddrop plan run`: the coordinator. Spec 7.5. */
-export async function run(cli: Cli, flags: RunFlags, named: string | undefined): Promise<void> {
-  if (flags.local !== true) {
-    await withClient(cli, flags, (client) => runWith(cli, flags, named, client));
-    return;
-  }
-  if (flags.exec === undefined) {
-    throw wrongUsage("--local needs --exec", "name the program that does the steps");
-  }
-  await runWith(cli, flags, named, undefined);
-}
+export const run = define({
+  about:
+    "send each ready step to its owner, take the reports, and end with the final report; " +
+    "it may be ended anywhere and run again, also by another agent",
+  args: PLAN_FILE,
+  options: OPTIONS,
+  async run(cli, flags, { file: named }) {
+    if (flags.local !== true) {
+      await withClient(cli, flags, (client) => runWith(cli, flags, named, client));
+      return;
+    }
+    if (flags.exec === undefined) {
+      throw wrongUsage("--local needs --exec", "name the program that does the steps");
+    }
+    await runWith(cli, flags, named, undefined);
+  },
+});
 
 async function runWith(
   cli: Cli,
@@ -126,4 +139,9 @@ function finish(cli: Cli, flags: RunFlags, end: RunEnd, final: FinalReport, fold
 
 function eventText({ event, step, text }: RunEvent): string {
   return rows([event === "told" ? text : `${event} ${step ?? ""}: ${text}`]);
+}
+
+/** For options that may be 0. */
+function wholeNumber(value: string): number {
+  return value === "0" ? 0 : count(value);
 }
