@@ -63,8 +63,6 @@ export interface WhoamiView {
   daemon: { running: boolean; pid?: number };
   /** A file with a line for each message, for programs that read files. */
   inbox_path: string;
-  /** Why nothing is sent: another program writes with our key. `deaddrop key reclaim` ends it. */
-  in_use: string | null;
 }
 
 export interface StatusView extends WhoamiView {

@@ -202,7 +202,6 @@ export function whoami(...roster: string[]): Views["whoami"] {
     members: roster,
     daemon: { running: true, pid: 42 },
     inbox_path: "/state/inbox.jsonl",
-    in_use: null,
   };
 }
 

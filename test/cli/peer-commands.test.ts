@@ -130,7 +130,6 @@ function statusOf(): StatusView {
     members: ["forge", "scribe"],
     daemon: { running: false },
     inbox_path: "/state/inbox.jsonl",
-    in_use: null,
     ...{ peers: [], unread: 0, unread_from: [], notices: 0 },
     ...{ owed_to_me: [], owed_by_me: [], incidents: [] },
     left_out: { owed_to_me: 0, owed_by_me: 0, incidents: 0 },

@@ -81,7 +81,10 @@ const CASES: readonly Case[] = [
       await wire.settle();
     },
     run: (agent) => agent.reclaim(),
-    isDone: async (wire) => (await wire.agent("forge").view("whoami", undefined)).in_use === null,
+    isDone: async (wire) =>
+      !(await wire.agent("forge").view("troubles", undefined)).some(
+        ({ code }) => code === "identity_in_use",
+      ),
     async check(wire) {
       await wire.send("forge", { to: ["scribe"], type: "feedback", subject: "again", body: "x" });
       const said = wire.lines(OURS).filter((line) => line.endsWith("}"));

@@ -10,7 +10,7 @@ import { openIncidents } from "./incidents.ts";
 import { owedLists } from "./pending.ts";
 import { peersView } from "./peers.ts";
 import { safeModeView } from "./safe-mode.ts";
-import { countWaiting, ownTroubles, sendingStops, stopOf } from "./troubles.ts";
+import { countWaiting, ownTroubles, sendingStops } from "./troubles.ts";
 
 /** Rows of each list: what one author has most of hides nothing of another's. */
 const MAX_STATUS_ROWS = 20;
@@ -19,7 +19,6 @@ const MAX_STATUS_ROWS = 20;
 export function whoamiView(asked: Asked): WhoamiView {
   const { core, config } = asked.session;
   const { handle, paths } = config;
-  const inUse = core.readiness.is === "in use" ? stopOf(asked.session, core.readiness) : undefined;
   return {
     handle,
     wire: paths.wireKey,
@@ -30,7 +29,6 @@ export function whoamiView(asked: Asked): WhoamiView {
     members: [...core.members.keys()],
     daemon: daemonOf(asked),
     inbox_path: paths.inbox,
-    in_use: inUse?.detail ?? null,
   };
 }
 

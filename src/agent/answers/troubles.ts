@@ -3,7 +3,6 @@ import { trouble, unexplained, type TroubleView } from "../../api/troubles.ts";
 import { isDatedAhead, presence } from "../../protocol/beats/life.ts";
 import { ownSafeModeEnd, safeModeEnd, SHOWN_ID } from "../../protocol/escalations/safe-mode-end.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import { unownedText } from "../../storage/unowned-text.ts";
 import type { HeldLine } from "../../store/store.ts";
 import { isState } from "../../trust/tiers.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
@@ -58,15 +57,16 @@ export function troublesView(asked: Asked, status: StatusFacts): TroubleView[] {
 /** What stops or delays lines of ours, and what is wrong with files that we read and write. */
 export function ownTroubles(asked: Asked, underWay = findUnderWay(asked.session.core)) {
   const { core, carriers, config } = asked.session;
-  const unowned = unownedLogs(core.world.disk, config.wire.folder, carriers.folder.unowned);
-  const files = unownedText(unowned);
+  const { disk } = core.world;
+  const { names, more } = unownedLogs(disk, config.wire.folder, carriers.folder.unowned);
+  const files = `${names.join(", ")}${more === 0 ? "" : ` and ${more} more`}`;
   return [
     ...sendingStops(asked),
     ...asked.diskTroubles.map(({ area, error, sinceMs }) =>
       trouble("storage", { area, problem: error.message, hint: error.hint }, sinceMs),
     ),
     ...clockTroubles(core, underWay),
-    ...(files === undefined ? [] : [trouble("unowned_log", { files })]),
+    ...(names.length === 0 ? [] : [trouble("unowned_log", { files })]),
   ];
 }
 

@@ -1,9 +1,16 @@
 import { join } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
-import type { UnownedLogs } from "../../storage/unowned-text.ts";
 import { quote } from "../../wire/quote.ts";
 
 const MAX_NAMED = 20;
+
+/** Logs that nobody reads: anybody can fill a folder, so only some are named. */
+interface UnownedLogs {
+  /** Their paths within the wire, quoted where a name is not plain. */
+  readonly names: readonly string[];
+  /** How many more there are. */
+  readonly more: number;
+}
 
 /**
  * Files of lines in a wire's folder that belong to nobody (`unowned_log`): they are not read, and what is said in
@@ -21,6 +28,6 @@ export function unownedLogs(disk: Disk, wireDir: string, paths: readonly string[
   const names = unread.slice(0, MAX_NAMED);
   return {
     names: names.map((path) => (/^[\w./-]+$/u.test(path) ? path : quote(path))),
-    count: unread.length,
+    more: unread.length - names.length,
   };
 }

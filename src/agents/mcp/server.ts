@@ -125,15 +125,9 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
         const { by } = identity.find();
         const client = await identity.client();
         show();
-        const {
-          handle,
-          roster,
-          daemon,
-          in_use: inUse,
-          wire_dir: wire,
-        } = await client.view("whoami");
         const status = await client.view("status");
-        const { unread, notices, owed_by_me: owed, safe_mode: safe, troubles } = status;
+        const { handle, roster, daemon, wire_dir: wire, troubles } = status;
+        const { unread, notices, owed_by_me: owed, safe_mode: safe } = status;
         const stops = troubles.filter(({ severity }) => severity === "error");
         const owes = owed.length + status.left_out.owed_by_me;
         return {
@@ -146,10 +140,9 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
               safe === null
                 ? null
                 : `most messages are refused; ${asCalls(safeModeEnd(safe, handle, "agent"))}`,
-            ...(inUse === null ? {} : { nothing_is_sent: inUse }),
             ...(stops.length === 0
               ? {}
-              : { trouble: stops.map(({ code }) => code), see: "deaddrop status" }),
+              : { troubles: stops.map(({ detail }) => detail), see: "deaddrop status" }),
           },
         };
       }),

@@ -244,8 +244,7 @@ function comparedWith(
   { unowned }: FolderTransport,
 ): Pick<Audited, "record" | "unowned"> {
   const isThere = disk.stat(wirePaths(wireDir).decisions) !== undefined;
-  const { names, count } = unownedLogs(disk, wireDir, unowned);
-  const more = count - names.length;
+  const { names, more } = unownedLogs(disk, wireDir, unowned);
   return {
     record: isThere ? recordedLines(disk, wireDir) : undefined,
     unowned: more === 0 ? names : [...names, `each of ${more} more files`],

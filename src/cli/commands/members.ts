@@ -1,5 +1,6 @@
 import type { MemberChange } from "../../agent/answers/members.ts";
 import type { SendAnswer } from "../../api/client.ts";
+import { trouble } from "../../api/troubles.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { MemberRow, MembersView, MemberChangeView } from "../../api/views.ts";
 import { shortId } from "../../framing/short-id.ts";
@@ -10,6 +11,7 @@ import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { CONSENT_OPTIONS, confirmOperator } from "../input/confirm.ts";
+import { troubleLine } from "../live/troubles.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { shellCommand } from "../output/setup-text.ts";
 import { uninstallService } from "../service/install-service.ts";
@@ -65,7 +67,7 @@ export const member = define({
       about: "members, those who left, and changes that are open",
       async run(cli, flags) {
         const members = await withClient(cli, flags, (client) => client.view("members"));
-        emit(cli, flags, members, (paint) => membersText(members, paint));
+        emit(cli, flags, members, (paint) => membersText(cli, members, paint));
       },
     }),
     add: define({
@@ -180,11 +182,15 @@ function sharedAt(cli: Cli, flags: GlobalFlags): readonly string[] {
   return [git.remote.url, ...(git.branch === "main" ? [] : ["--branch", git.branch])];
 }
 
-function membersText({ roster, roster_forked, changes }: MembersView, paint: Paint): string {
+function membersText(
+  cli: Cli,
+  { roster, roster_forked, changes }: MembersView,
+  paint: Paint,
+): string {
   return [
     ...roster.map((row) => memberText(row, paint)),
     ...changes.map((change) => changeText(change)),
-    ...(roster_forked ? [paint("red", FORKED)] : []),
+    ...(roster_forked ? [troubleLine(cli, trouble("roster_forked", {}), paint)] : []),
   ].join("\n");
 }
 
@@ -193,9 +199,6 @@ function memberText({ handle, is, chains, since }: MemberRow, paint: Paint): str
   if (is === "left") return `${handle}  left${when}`;
   return `${paint("bold", handle)}  member${when}${chains ? "" : ", does not chain"}`;
 }
-
-const FORKED =
-  "two changes of members follow the same one: the operators agree on a roster, raise roster_epoch in config.json, and each runs: deaddrop config accept";
 
 const WORDS: Readonly<Record<NonNullable<MemberChangeView["becomes"]>, string>> = {
   new: "joins",

@@ -1,3 +1,4 @@
+import type { StatusView } from "../../../src/api/views.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
@@ -63,9 +64,10 @@ for (const kind of ["daemons", "commands alone"] as const) {
 
     // The operator stops the other machine, and takes this one up again.
     for (const daemon of daemons.slice(1)) await daemon.stop();
-    const { in_use: why } = await wire.json<{ in_use: string | null }>("forge", "whoami");
+    const { troubles } = await wire.json<StatusView>("forge", "status");
+    const isInUse = troubles.some(({ code }) => code === "identity_in_use");
     const reclaimed = await wire.json("forge", "reclaim", ...BY_FLAGS);
-    expect(reclaimed).toMatchObject({ changed: why !== null });
+    expect(reclaimed).toMatchObject({ changed: isInUse });
     expect(await here("back again")).toBe(0);
     for (const id of acknowledged) expect(standing()).toContain(`"event_id":"${id}"`);
 
