@@ -11,7 +11,7 @@ import { agentPlace } from "../agent-place.ts";
 import { define } from "../command.ts";
 import type { Cli } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
-import { run as exportCard } from "../trust/card-export.ts";
+import { exportCard } from "../trust/card-export.ts";
 
 /** Who an agent says that it is, signed by itself. Spec 2.2. */
 export const card = define({
@@ -58,13 +58,7 @@ export const card = define({
         );
       },
     }),
-    export: define({
-      about: "your own card, to be put where peers can fetch it; --a2a for A2A's format",
-      args: { "[file]": "where to write it (default: standard output)" },
-      options: { "--a2a": "as an A2A AgentCard (0.3 and 1.0), signed with your key" },
-      examples: ["deaddrop trust card export --a2a agent-card.json"],
-      run: (cli, flags, { file }) => exportCard(cli, file, flags),
-    }),
+    export: exportCard,
   },
 });
 

@@ -1,23 +1,53 @@
 import { createTwoFilesPatch } from "diff";
 import type { FileChange } from "../../agents/integrate/integrate.ts";
-import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
-import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
+import {
+  JOINABLE,
+  SCOPES,
+  type Joinable,
+  type Joining,
+} from "../../agents/integrate/integration.ts";
 import { DeaddropError, EXIT_CODES } from "../../api/errors.ts";
+import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { define, type FlagsOf, type Options } from "../command.ts";
+import type { Cli } from "../context.ts";
 import { askYesNo } from "../input/confirm.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, painter, type Paint } from "../output/output.ts";
 import { allRemovals, joiningOf } from "./joining.ts";
 
-export interface IntegrateFlags extends GlobalFlags {
-  scope?: Scope;
-  dryRun?: boolean;
-  yes?: boolean;
-  remove?: boolean;
-  all?: boolean;
-  allowCommands?: boolean;
-  openSandbox?: boolean;
-}
+const OPTIONS = {
+  "--scope <scope>": {
+    about: "whose files: yours, the project's to share, or yours in it (default local)",
+    choices: SCOPES,
+  },
+  "--dry-run": "show what would change, and change nothing",
+  "--yes": "ask nobody",
+  "--remove": "take all of it out again",
+  "--all": "with --remove: every tool that an agent of yours is joined in",
+  "--allow-commands": "claude: allow the tools that only read without a question",
+  "--open-sandbox": "claude, codex: let commands in its sandbox connect to the daemon",
+} as const satisfies Options;
+type Flags = FlagsOf<typeof OPTIONS>;
+
+/** Joins a coding tool to a wire, and takes it out again. Spec 8.3. */
+export const integrate = define({
+  about:
+    "Joins a coding tool to the wire: its MCP server, its hooks, the skill, a block in the file of " +
+    "instructions that it reads. Shows what it changes, and asks. Your other settings stay as they are; " +
+    "unless you say --scope project, git leaves what is written out of commits.",
+  args: { "[tool]": { about: "which tool", choices: JOINABLE } },
+  options: OPTIONS,
+  examples: ["deaddrop integrate claude --as forge", "deaddrop integrate claude --remove"],
+  run(cli, flags, { tool }) {
+    if (tool !== undefined && flags.all !== true) return runIntegrate(cli, tool, flags);
+    if (tool === undefined && flags.all === true && flags.remove === true) {
+      return removeEverywhere(cli, flags);
+    }
+    throw new DeaddropError("usage", "name one tool, or give --remove --all", {
+      hint: `deaddrop integrate <${JOINABLE.join("|")}>`,
+    });
+  },
+});
 
 /** `integrate --json`. */
 export interface IntegrateView {
@@ -31,7 +61,7 @@ export interface IntegrateView {
 }
 
 /** `deaddrop integrate <tool>`: shows what it changes, asks, and changes it. Spec 8.3. */
-export async function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFlags): Promise<void> {
+async function runIntegrate(cli: Cli, tool: Joinable, flags: Flags): Promise<void> {
   const joining = joiningOf(cli, tool, flags);
   const plan = flags.remove === true ? undefined : joining.plan();
   const changes = plan?.changes ?? joining.removal();
@@ -51,7 +81,7 @@ export async function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFla
  * `deaddrop integrate --remove --all`: takes out what agents of this user have written into tools, on
  * every wire. What cannot be taken out is said, and the rest is. Spec 8.3.
  */
-export function removeEverywhere(cli: Cli, flags: IntegrateFlags): void {
+function removeEverywhere(cli: Cli, flags: Flags): void {
   const all = allRemovals(cli).flatMap((joined) => {
     try {
       const changes = joined.removal();
@@ -75,11 +105,7 @@ export function removeEverywhere(cli: Cli, flags: IntegrateFlags): void {
 }
 
 /** Whether the changes were shown with the question. Throws DeaddropError ("refused") without a yes. */
-async function consent(
-  cli: Cli,
-  { yes }: IntegrateFlags,
-  changes: readonly FileChange[],
-): Promise<boolean> {
+async function consent(cli: Cli, { yes }: Flags, changes: readonly FileChange[]): Promise<boolean> {
   if (yes === true || changes.length === 0) return false;
   const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
   const paint = painter(cli.stderr, cli.env);
@@ -97,7 +123,7 @@ function viewOf(
   { tool }: Joining,
   left: readonly string[],
   changes: readonly FileChange[],
-  { dryRun, remove }: IntegrateFlags,
+  { dryRun, remove }: Flags,
 ): IntegrateView {
   const what = ({ before, after }: FileChange) =>
     before === undefined ? "made" : after === undefined ? "removed" : "changed";
