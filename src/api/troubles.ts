@@ -551,7 +551,11 @@ function explains(
   return behind.includes(code) && (peer === null || peer === other.peer);
 }
 
-/** What a sender can do about a message that was refused, by the reason that a heartbeat names. Spec 2.4, 3.2.3. */
+/**
+ * What a sender can do about a message that was refused, by the reason that a heartbeat names. Spec 2.4, 3.2.3.
+ *
+ * @internal
+ */
 export const REFUSAL_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   tier_refused:
     "your tier there is too low for this type; ask its operator to raise it (deaddrop peers shows how far {peer} trusts you), then send it again",
