@@ -30,6 +30,7 @@ it("an agent that approves its shutdown is ended by its own operator's command, 
     "set",
     "hooks.on_stop",
     JSON.stringify(["kill", `${agent.pid}`]),
+    ...["--yes", "--reason", "the agent ends with it"],
   );
 
   const asked = await wire.json<Sent>("forge", "request", "shutdown", "scribe");

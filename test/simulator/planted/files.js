@@ -67,6 +67,6 @@ export const FILES_PLANTS = [
     file: "src/agent/lines/intake.ts",
     find: "return mark !== undefined && (seq < mark.seq || (seq === mark.seq && id === mark.id));",
     put: "return mark !== undefined && seq >= 0 && id !== '';",
-    test: "test/agent/lines/own-lines.test.ts",
+    test: "test/agent/lines/intake.test.ts",
   },
 ];
