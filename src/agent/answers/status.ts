@@ -10,7 +10,7 @@ import { openIncidents } from "./incidents.ts";
 import { owedLists } from "./pending.ts";
 import { peersView } from "./peers.ts";
 import { safeModeView } from "./safe-mode.ts";
-import { countWaiting, ownTroubles, sendingStops } from "./troubles.ts";
+import { countWaiting, ownTroubles, safeModeTroubles, sendingStops } from "./troubles.ts";
 
 /** Rows of each list: what one author has most of hides nothing of another's. */
 const MAX_STATUS_ROWS = 20;
@@ -52,7 +52,7 @@ export function statusFacts(asked: Asked): StatusFacts {
     incidents: shown,
     left_out: { ...left, incidents: incidents.length - shown.length },
     safe_mode: safeModeView(core),
-    troubles: ownTroubles(asked).filter(({ code }) => code !== "safe_mode"),
+    troubles: ownTroubles(asked),
     waiting: countWaiting(asked),
     state: stateView(core),
     parked: parkedView(core, { isDaemon }),
@@ -61,7 +61,10 @@ export function statusFacts(asked: Asked): StatusFacts {
 
 export function statusView(asked: Asked): StatusView {
   const view = statusFacts(asked);
-  return { ...view, next: nextCommand(view, sendingStops(asked)) };
+  return {
+    ...view,
+    next: nextCommand(view, [...sendingStops(asked), ...safeModeTroubles(asked.session.core)]),
+  };
 }
 
 /** Which daemon runs the agent. */
@@ -121,7 +124,7 @@ const SHOWN_ID = 12;
  * One sensible command, the most urgent first: start the daemon, end what stops sending, look at a
  * held peer, read, answer. It never agrees to anything, and nothing is answered unread. Spec 8.6.
  *
- * @param stops what stops lines of ours, see `sendingStops`
+ * @param stops what stops lines of ours
  */
 function nextCommand(view: Omit<StatusView, "next">, stops: readonly TroubleView[]): string {
   if (!view.daemon.running) return "deaddrop service install";

@@ -36,16 +36,16 @@ const OFFLINE_MS = HOUR_MS;
  */
 export function troublesView(asked: Asked, status: StatusFacts): TroubleView[] {
   const { core } = asked.session;
-  const underWay = findUnderWay(core);
   return unexplained([
     ...(status.daemon.running
       ? []
       : [trouble("no_daemon", { wire: status.wire_dir, handle: status.handle })]),
-    ...ownTroubles(asked, underWay),
-    ...rosterTroubles(core),
+    ...safeModeTroubles(core),
+    ...status.troubles,
+    ...(core.roster.isForked ? [trouble("roster_forked", {})] : []),
     ...transportTroubles(core),
     ...status.peers.flatMap(peerTroubles),
-    ...undelivered(core, underWay),
+    ...undelivered(core, findUnderWay(core)),
     ...incidentTroubles(status),
     ...overdueTroubles("overdue", status.owed_by_me),
     ...overdueTroubles("overdue_by_peers", status.owed_to_me),
@@ -54,8 +54,8 @@ export function troublesView(asked: Asked, status: StatusFacts): TroubleView[] {
   ]);
 }
 
-/** What stops or delays lines of ours, and what is wrong with files that we read and write. */
-export function ownTroubles(asked: Asked, underWay = findUnderWay(asked.session.core)) {
+/** What stops or delays lines of ours, safe mode aside, and what is wrong with files that we read and write. */
+export function ownTroubles(asked: Asked): TroubleView[] {
   const { core, carriers, config } = asked.session;
   const { disk } = core.world;
   const { names, more } = unownedLogs(disk, config.wire.folder, carriers.folder.unowned);
@@ -65,7 +65,7 @@ export function ownTroubles(asked: Asked, underWay = findUnderWay(asked.session.
     ...asked.diskTroubles.map(({ area, error, sinceMs }) =>
       trouble("storage", { area, problem: error.message, hint: error.hint }, sinceMs),
     ),
-    ...clockTroubles(core, underWay),
+    ...clockTroubles(core),
     ...(names.length === 0 ? [] : [trouble("unowned_log", { files })]),
   ];
 }
@@ -80,10 +80,6 @@ function unreadNotices({ store }: Core): TroubleView[] {
       ? []
       : [trouble("incident_notices", { count, subject: newest.subject }, newest.atMs)]),
   ];
-}
-
-function rosterTroubles({ roster }: Core): TroubleView[] {
-  return roster.isForked ? [trouble("roster_forked", {})] : [];
 }
 
 /** Fetching or pushing fails; what the folder itself is short of is trouble of storage. Spec 5.2. */
@@ -126,9 +122,9 @@ function findUnderWay(core: Core): readonly UnderWay[] {
  * Messages of ours that wait at peers because of a clock, ours was ahead when they were dated; and peers whose
  * heartbeats are dated otherwise than by our clock. Spec 2.4.
  */
-function clockTroubles(core: Core, underWay: readonly UnderWay[]): TroubleView[] {
+function clockTroubles(core: Core): TroubleView[] {
   const { place, world } = core;
-  return underWay.flatMap(({ peer, lines, ahead }): TroubleView[] => {
+  return findUnderWay(core).flatMap(({ peer, lines, ahead }): TroubleView[] => {
     const [first, ...more] = ahead;
     if (first === undefined) return clockDiffers(core, peer, lines);
     const aheadMs = Math.max(...ahead.map(({ sentMs }) => sentMs)) - world.clock.wallMs();
@@ -213,21 +209,21 @@ function overdueTroubles(
   return [trouble(code, { count: overdue.length, subject: oldest.subject }, oldest.due_at)];
 }
 
-/** What stops lines of ours: all of them, or most types. */
+/** What stops all lines of ours. */
 export function sendingStops({ session }: Pick<Asked, "session">): TroubleView[] {
-  const { readiness, safeMode, place, members } = session.core;
-  const { self } = place;
+  const { readiness, place, members } = session.core;
   return [
-    ...(members.has(self) ? [] : [trouble("left_wire", { handle: self })]),
+    ...(members.has(place.self) ? [] : [trouble("left_wire", { handle: place.self })]),
     ...(readiness.is === "ready" ? [] : [stopOf(session, readiness)]),
-    ...(safeMode === undefined ? [] : [safeModeTrouble(safeMode, self)]),
   ];
 }
 
-function safeModeTrouble(mode: NonNullable<Known["safeMode"]>, self: string): TroubleView {
+/** What stops most types. */
+export function safeModeTroubles({ safeMode: mode, place: { self } }: Core): TroubleView[] {
+  if (mode === undefined) return [];
   const { author, of: silent, since } = mode;
   const end = ownSafeModeEnd(mode, self) ?? safeModeEnd(mode, self, "agent");
-  return trouble("safe_mode", { author, silent, end }, since);
+  return [trouble("safe_mode", { author, silent, end }, since)];
 }
 
 /** Why nothing is signed. Spec 1.6. */
