@@ -184,7 +184,7 @@ test("an UNTRUSTED peer's words wait, cost nothing, and both sides see why", asy
     { waits: [{ code: "not_compared", place: ["scribe", expect.any(Number), ids[0]] }] },
   ]);
   const { receipts } = await wire.agent("scribe").view("receipt", { event_id: ids[0] as string });
-  expect(receipts).toMatchObject([{ to: "forge", state: "published", waits_for: "comparison" }]);
+  expect(receipts).toMatchObject([{ to: "forge", state: "published", waits_for: "mail_waits" }]);
 });
 
 test("our key used elsewhere stops our sending, and the operator is told", async () => {

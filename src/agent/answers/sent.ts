@@ -1,4 +1,5 @@
 import { DeaddropError } from "../../api/errors.ts";
+import type { TroubleCode } from "../../api/troubles.ts";
 import { sentState, type SentFacts, type SentState } from "../../protocol/beats/receipts.ts";
 import type { KeyedSend, SendKey } from "../../store/sends.ts";
 import type { HeldLine } from "../../store/store.ts";
@@ -13,11 +14,8 @@ import { addresseesOf, readHeld } from "./messages.ts";
 /** How far a message of ours has come with an addressee. Spec 3.2.5. */
 export type ReceiptStage = SentState["is"];
 
-/**
- * Why a message that is not delivered waits at its addressee: digits have to be compared, or it is dated ahead of
- * our clock. Spec 2.4.
- */
-export type WaitsFor = "comparison" | "clock";
+/** The trouble because of which a message waits at its addressee. Spec 2.4. */
+export type WaitsFor = Extract<TroubleCode, "mail_waits" | "sent_ahead">;
 
 /** How far one message has come with one addressee. */
 export interface ReceiptView {
@@ -26,7 +24,7 @@ export interface ReceiptView {
   state: ReceiptStage;
   /** Why it was refused. */
   reason?: string;
-  /** What it waits for there: digits to be compared, or the clock. Spec 2.4. */
+  /** The trouble because of which it waits there: digits are not compared, or it is dated ahead. */
   waits_for?: WaitsFor;
   /** When the state was proved to us. */
   at: string | null;
@@ -161,9 +159,9 @@ function factsOf(known: Sending): SentFacts {
 }
 
 function waitOf(known: Sending, { type, sentMs }: HeldLine, to: string): WaitsFor | undefined {
-  if (!isState(type) && awaitsComparison(known, to)) return "comparison";
+  if (!isState(type) && awaitsComparison(known, to)) return "mail_waits";
   const skewMs = known.place.limits.max_clock_skew_seconds * SECOND_MS;
-  return sentMs - known.world.clock.wallMs() > skewMs ? "clock" : undefined;
+  return sentMs - known.world.clock.wallMs() > skewMs ? "sent_ahead" : undefined;
 }
 
 /** Whether mail of ours waits at a member until digits are compared: it says so, or nothing, as we here. Spec 2.3, 2.4. */

@@ -18,8 +18,8 @@ import type { Cell, Style, Paint } from "./output.ts";
 
 /** Why a message is not delivered for now. Spec 2.4. */
 export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
-  comparison: "waits for the comparison of digits",
-  clock: "dated ahead of this clock, waits for your next line",
+  mail_waits: "waits for the comparison of digits",
+  sent_ahead: "dated ahead of this clock, waits for your next line",
 };
 
 const STYLE_BY_PRESENCE: Record<Presence, Style> = {

@@ -132,11 +132,11 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
   const missing = receipts.filter(({ state }) => RANK[state] < RANK[wanted]);
   if (missing.length === 0 && receipts.length > 0) return;
   const whose = missing.map(({ to, state }) => `${to} (${state})`).join(", ");
-  const uncompared = missing.find(({ waits_for }) => waits_for === "comparison");
+  const uncompared = missing.find(({ waits_for }) => waits_for === "mail_waits");
   if (uncompared !== undefined) {
     throw new DeaddropError(
       "timeout",
-      `no ${NAMES[wanted]} within ${limitMs / 1_000} s: it ${WAITS_FOR.comparison} with ${uncompared.to}`,
+      `no ${NAMES[wanted]} within ${limitMs / 1_000} s: it ${WAITS_FOR.mail_waits} with ${uncompared.to}`,
       { hint: `do not send it again; compare them: deaddrop trust sas ${uncompared.to}` },
     );
   }

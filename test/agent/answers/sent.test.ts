@@ -78,7 +78,7 @@ test("a message that is dated ahead of our clock waits for it", async () => {
   const line = wire.agent("forge").say("from the future");
   wire.nowMs -= HOUR_MS;
   const [receipt] = receiptView(wire.agent("forge").core, { event_id: line.id }).receipts;
-  expect(receipt).toMatchObject({ to: "scribe", state: "published", waits_for: "clock" });
+  expect(receipt).toMatchObject({ to: "scribe", state: "published", waits_for: "sent_ahead" });
 });
 
 test("a repeated key gives what was sent first, and another message under it is refused", async () => {
