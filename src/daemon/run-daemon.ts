@@ -9,14 +9,13 @@ import { placesFrom } from "../storage/paths.ts";
 import { Checkpointer } from "../store/checkpointer.ts";
 import type { WireLayout } from "../carriers/carrier.ts";
 import { quote } from "../wire/quote.ts";
-import type { World } from "../agent/session/world.ts";
+import type { World, Logger } from "../agent/session/world.ts";
 import { Agent } from "../agent/agent.ts";
 import { auditTonight } from "./calendar/nightly-audit.ts";
 import { archiveClosedYear, scheduleTasks } from "./calendar/scheduled-tasks.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
-import { endSignal } from "./end-signal.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
 import { makeStopHook } from "./hooks/stop-hook.ts";
 import { runHook, type HookHost } from "./hooks/run-hook.ts";
@@ -285,4 +284,39 @@ async function runOnce(agent: Agent): Promise<number> {
   await git.transport?.turn({ fetch: false, push: true });
   if (agent.stuck !== undefined) throw agent.stuck;
   return 0;
+}
+
+/** Spec 4.2: everything is down within five seconds of the first signal. */
+const SHUTDOWN_LIMIT_MS = 4_500;
+
+/**
+ * Waits for a signal that ends the daemon; a second one ends it at once. SIGHUP reloads, SIGUSR1 looks.
+ * Spec 4.2.
+ */
+function endSignal(
+  agent: Pick<Agent, "reload">,
+  queue: Queue,
+  log: Logger,
+  looks: readonly (() => void)[],
+): Promise<string> {
+  const look = (): void => looks.forEach((each) => each());
+  process.on("SIGHUP", () => {
+    queue(() => agent.reload()).then(
+      () => look(),
+      (error: unknown) =>
+        log.error({ detail: String(error) }, "not reloaded; the old settings hold"),
+    );
+  });
+  process.on("SIGUSR1", () => look());
+  return new Promise((resolve) => {
+    let isEnding = false;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.on(signal, () => {
+        if (isEnding) process.exit(0);
+        isEnding = true;
+        resolve(signal);
+        setTimeout(() => process.exit(0), SHUTDOWN_LIMIT_MS).unref();
+      });
+    }
+  });
 }

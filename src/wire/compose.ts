@@ -1,6 +1,5 @@
 import { exceedsCodePoints } from "./json/code-points.ts";
 import { canonicalBytes, canonicalText, eventId, lineText } from "./canonical.ts";
-import type { ChainHead } from "./chain.ts";
 import { isHandle } from "./handle.ts";
 import {
   bareObject,
@@ -22,8 +21,15 @@ import { parseMessage, type Message, type Priority } from "./message.ts";
 import { quote } from "./quote.ts";
 import { encodeBase64, type Signer } from "./signature.ts";
 
-export type { ChainHead, Signer };
+export type { Signer };
 export { nextTimestamp } from "./timestamp.ts";
+
+/** The last line of a chain. */
+export interface ChainHead {
+  readonly seq: number;
+  /** Its event id: the `prev` of the line after it. */
+  readonly id: string;
+}
 
 /** What an agent wants to say; who says it, when and where is added by `composeLine`. */
 export interface Draft {

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { TOOLS } from "../../src/agents/mcp/tool-table.ts";
 import { newFrame } from "../../src/framing/frame.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
-import type { ChainHead } from "../../src/wire/chain.ts";
+import type { ChainHead } from "../../src/wire/compose.ts";
 import { clientOf, commandIn } from "../support/scenes/scene-cli.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 

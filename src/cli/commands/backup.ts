@@ -1,8 +1,8 @@
+import { presentSettings } from "../../setup/transport/set-up-transport.ts";
 import { dirname, join, resolve, sep } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { collectBackup } from "../../setup/backup/backup.ts";
-import { newMachine, sharedThrough, switchCommand } from "../../setup/backup/new-machine.ts";
 import type { RestorePlan } from "../../setup/backup/restore-plan.ts";
 import {
   checkRestore,
@@ -19,6 +19,7 @@ import {
   MAX_DOCUMENT_BYTES,
   parseBackup,
   type Backup,
+  type BackupRemote,
 } from "../../storage/private/backup-file.ts";
 import { agentPlace } from "../agent-place.ts";
 import { define, type FlagsOf } from "../command.ts";
@@ -265,4 +266,27 @@ async function consent(
     },
     paths.operatorJournal,
   );
+}
+
+/** The repository through which this machine shares a wire; undefined: by its folder alone. */
+function sharedThrough(host: SetupHost, wireKey: string): BackupRemote | undefined {
+  const git = presentSettings(host, wireKey);
+  return git && { url: git.remote.url, branch: git.branch, prefix: git.prefix };
+}
+
+/** The commands that bring a wire from its repository, and its agent from the backup, to a new machine. */
+function newMachine(file: string, backup: Backup, remote: BackupRemote): string[] {
+  const { url, branch, prefix } = remote;
+  const clone = prefix === "" ? "_coordination" : "project";
+  const wireDir = join(clone, prefix);
+  return [
+    `git clone --branch ${branch} ${url} ${clone}`,
+    `deaddrop backup restore ${file} --wire ${wireDir} --as ${backup.handle}`,
+    switchCommand(backup, remote, wireDir),
+  ];
+}
+
+function switchCommand(backup: Backup, remote: BackupRemote, wireDir: string): string {
+  const { url, branch } = remote;
+  return `deaddrop transport switch git --remote ${url} --branch ${branch} --wire ${wireDir} --as ${backup.handle} --yes --reason "a new machine"`;
 }

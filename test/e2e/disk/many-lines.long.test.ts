@@ -10,8 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { composeLine } from "../../../src/wire/compose.ts";
-import type { ChainHead } from "../../../src/wire/chain.ts";
+import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { keyId, publicKeyOf, type Signer } from "../../../src/wire/signature.ts";
 import { until } from "../../support/processes/real-processes.ts";
