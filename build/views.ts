@@ -1,11 +1,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { COMMANDS } from "../src/cli/command-table.ts";
 import { VERBS, type VerbEntry } from "../src/verbs/table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src/");
-const COMMANDS = join(ROOT, "src/cli/commands");
+const COMMAND_FILES = join(ROOT, "src/cli/commands");
 /** What a command prints is described beside its name up to this length. */
 const MAX_INLINE = 160;
 const VERB_COMMAND = join(SOURCES, "cli/sending/verb-command.ts");
@@ -17,7 +18,10 @@ const PRINTERS: Readonly<Record<string, number>> = { emit: 2, emitTable: 2, emit
  * with the comments of their declarations.
  */
 export function viewsMarkdown(): string {
-  const files = [VERB_COMMAND, ...readdirSync(COMMANDS).map((name) => join(COMMANDS, name))];
+  const files = [
+    VERB_COMMAND,
+    ...readdirSync(COMMAND_FILES).map((name) => join(COMMAND_FILES, name)),
+  ];
   const parsed = ts.getParsedCommandLineOfConfigFile(
     join(ROOT, "tsconfig.json"),
     {},
@@ -52,7 +56,7 @@ function exportsOf(file: ts.SourceFile | undefined, checker: ts.TypeChecker): Fo
   const module = file === undefined ? undefined : checker.getSymbolAtLocation(file);
   return (module === undefined ? [] : checker.getExportsOfModule(module)).flatMap((symbol) => {
     const name = symbol.name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const definition = valueOf(symbol, checker);
+    const definition = COMMANDS.has(name) ? valueOf(symbol, checker) : undefined;
     return definition === undefined ? [] : commandsIn(name, definition, checker);
   });
 }

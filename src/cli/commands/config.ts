@@ -108,9 +108,8 @@ async function set(
   value: unknown,
 ): Promise<void> {
   await change(cli, flags, agentPlace(cli, flags), (file) => ({ ...file, [key]: value }));
-  const now = value ?? SETTINGS[key].default;
-  const text = JSON.stringify(now);
-  emit(cli, flags, { key, value: now }, (paint) => `${paint("bold", key)} is ${text}`);
+  const now: { key: string; value: unknown } = { key, value: value ?? SETTINGS[key].default };
+  emit(cli, flags, now, (paint) => `${paint("bold", key)} is ${JSON.stringify(now.value)}`);
 }
 
 /** Opens the settings in the operator's editor; what cannot be read is not taken. */
