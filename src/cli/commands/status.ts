@@ -63,7 +63,7 @@ const stats = define({
 /** One screen; bare `deaddrop` is this, too. Spec 3.1, 8.6. */
 export const status = define({
   about: "Everything on one screen: who, where, peers, unread, owed, incidents, what next.",
-  options: { "--check": "only what is wrong now, a line each; exit 0 when nothing is, else 1" },
+  options: { "--check": "only what is wrong now, a line each; exit 1 when any is an error" },
   examples: ["deaddrop status", "deaddrop status set busy"],
   async run(cli, flags) {
     if (flags.check === true) return check(cli, flags);
