@@ -126,6 +126,7 @@ function overview(cli: Cli): string {
   }
   lines.push(
     "`deaddrop` alone is `deaddrop status`. `deaddrop <command> --help` says more.",
+    "`deaddrop demo` shows two agents at work.",
     "Exit codes: 0 fine, 1 refused or wrong usage, 2 configuration, 3 timed out waiting,",
     "4 safe mode, 5 already running, 6 storage, 70 a bug of ours.",
   );

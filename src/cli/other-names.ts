@@ -68,25 +68,6 @@ const OPTION_NAMES: Readonly<Record<string, readonly string[]>> = {
   "--yes": ["--approve"],
 };
 
-/** The same for one of a few values. */
-const VALUE_NAMES: Readonly<Record<string, readonly string[]>> = {
-  away: ["paused"],
-  accept: ["approve"],
-  available: ["idle"],
-  deny: ["reject"],
-  done: ["idle"],
-  free: ["idle"],
-  info: ["low"],
-  minor: ["low"],
-  normal: ["medium"],
-  major: ["high"],
-  severe: ["critical"],
-  stuck: ["blocked"],
-  urgent: ["high"],
-  waiting: ["blocked"],
-  working: ["busy"],
-};
-
 /** What this command calls an option or `<argument>`; undefined when it has nothing of that kind. */
 export function optionNamed(
   given: string,
@@ -112,12 +93,4 @@ function normalised(given: string): string {
   if (/^-[^-]$/.test(given)) return given;
   const words = given.replace(/^-+/, "").replace(/([a-z])([A-Z])/g, "$1-$2");
   return `--${words.replaceAll("_", "-").toLowerCase()}`;
-}
-
-/** The one of these values that is meant; what was given where it is none of them. */
-export function valueNamed(given: string, choices: readonly string[]): string {
-  const name = given.toLowerCase().replaceAll("-", "_");
-  const alike = (choice: string) => choice.toLowerCase().replaceAll("-", "_") === name;
-  const [other] = VALUE_NAMES[name] ?? [];
-  return choices.find(alike) ?? choices.find((choice) => choice === other) ?? given;
 }

@@ -1,7 +1,8 @@
 import { DeaddropError } from "../api/errors.ts";
 import { GLOBAL_OPTIONS, type CommandDefinition, type Value } from "./command.ts";
 import { closest } from "../wire/suggest.ts";
-import { optionNamed, valueNamed } from "./other-names.ts";
+import { valueNamed } from "../verbs/other-names.ts";
+import { optionNamed } from "./other-names.ts";
 
 /** A command line in the command's own words. */
 export interface Line {
@@ -84,7 +85,9 @@ export function readLine(whole: CommandDefinition, words: readonly string[]): Li
       const spelled = name ?? word;
       const choices = known.values.get(spelled)?.choices;
       const meant =
-        value !== undefined && choices !== undefined ? valueNamed(value, choices) : value;
+        value !== undefined && choices !== undefined
+          ? (valueNamed(value, choices) ?? value)
+          : value;
       options.push(...(name === undefined || meant === undefined ? [spelled] : [spelled, meant]));
     }
   }
@@ -242,7 +245,7 @@ function inOrder(
     } else if (!spelling.includes("...")) operands.push(...rest.splice(0, 1));
     const choices = typeof value === "object" ? value.choices : undefined;
     if (choices !== undefined)
-      operands.push(...operands.splice(-1).map((word) => valueNamed(word, choices)));
+      operands.push(...operands.splice(-1).map((word) => valueNamed(word, choices) ?? word));
   }
   return [...operands, ...rest];
 }

@@ -2,11 +2,14 @@ import { DeaddropError } from "../api/errors.ts";
 import { fromPlain } from "../wire/json/json.ts";
 import { quote } from "../wire/quote.ts";
 import { closest } from "../wire/suggest.ts";
+import { argumentNamed, valueNamed } from "./other-names.ts";
 import type { Field, Fields } from "./verb.ts";
 
 type Given = Readonly<Record<string, unknown>>;
 
 const MAX_PROBLEMS = 5;
+/** Of a call that is shown in place of what is wrong. */
+const MAX_CALL_CHARACTERS = 2_000;
 const YES_AND_NO = new Map<unknown, boolean>([
   [true, true],
   [false, false],
@@ -31,24 +34,26 @@ class Expected {
  * The arguments of a call, as its fields have them. Clients and models send the same thing in
  * several forms, so what can only mean one thing is taken: `null` or an empty value for an optional
  * argument, one value for a list, JSON text for a list, text for a number or a boolean, lines
- * for a text, another case of a name. `elsewhere` names the call for a value that this tool does not take.
- * Throws DeaddropError with each field, what came and what is allowed. Spec 8.1.
+ * for a text, another case of a name. `elsewhere` has the call for a value that this tool does not take.
+ * Throws DeaddropError with each field, what came and what is allowed, and the call that was probably meant. Spec 8.1.
  */
 export function checkArguments(
   called: string,
   properties: Fields,
   required: readonly string[],
   given: unknown,
-  elsewhere: Readonly<Record<string, string>> = {},
+  elsewhere: Elsewhere = {},
 ): Record<string, unknown> {
   const fields = asObject(given ?? {});
   if (fields === undefined) {
-    throw refused(called, properties, required, [
-      `the arguments must be an object, and were ${shown(given)}`,
-    ]);
+    const problem = `the arguments must be an object, and were ${shown(given)}`;
+    throw refused(called, [problem], usageOf(called, properties, required));
   }
   const problems: string[] = [];
   const checked: Record<string, unknown> = {};
+  // With what was probably meant in the place of what is not taken.
+  const better: Record<string, unknown> = {};
+  let otherCall: ((args: Given) => string) | undefined;
   for (const [key, value] of Object.entries(fields)) {
     const name = propertyNamed(properties, key);
     const property = name === undefined ? undefined : properties[name];
@@ -57,39 +62,57 @@ export function checkArguments(
       const near = closest(key, Object.keys(properties));
       const meant = near === undefined ? "" : `; did you mean ${near}?`;
       problems.push(`there is no argument ${quote(key)}${meant}`);
+      if (near !== undefined) better[near] = value;
+      continue;
+    }
+    if (name in checked) {
+      problems.push(`${name} is given twice, as ${quote(key)} too`);
       continue;
     }
     if (isEmpty(value) && !required.includes(name)) continue;
-    const taken = convert(property, value);
+    const taken = convert(property, LISTED.has(name) ? split(value) : value);
     if (taken instanceof Expected) {
-      const call = typeof value === "string" ? elsewhere[value.trim().toLowerCase()] : undefined;
-      const instead = call === undefined ? suggestion(property, value) : `; for that, ${call}`;
+      const near = suggestionFor(property, value);
+      const instead = near === undefined ? "" : `; did you mean ${near}?`;
       problems.push(`${name} must be ${taken.words}, and was ${shown(value)}${instead}`);
+      better[name] = near;
+      const other = typeof value === "string" ? value.trim().toLowerCase() : "";
+      otherCall ??= elsewhere[other]?.bind(undefined, other);
     } else checked[name] = taken;
   }
   const isRefused = (name: string): boolean => problems.some((each) => each.startsWith(`${name} `));
   for (const name of required) {
     if (!(name in checked) && !isRefused(name)) problems.push(`${name} is missing`);
   }
-  if (problems.length > 0) throw refused(called, properties, required, problems);
-  return { ...defaultsOf(properties), ...checked };
+  if (problems.length === 0) return { ...defaultsOf(properties), ...checked };
+  const meant = { ...checked, ...better };
+  const isWhole = required.every((name) => meant[name] !== undefined);
+  const hint = otherCall?.(checked) ?? (isWhole ? callText(called, meant) : undefined);
+  const isShort = hint !== undefined && hint.length <= MAX_CALL_CHARACTERS;
+  throw refused(called, problems, isShort ? hint : usageOf(called, properties, required));
 }
 
-function refused(
-  called: string,
-  properties: Fields,
-  required: readonly string[],
-  problems: readonly string[],
-): DeaddropError {
+/** The call that is meant by a value which this one does not take, from its other arguments. */
+export type Elsewhere = Readonly<Record<string, (value: string, args: Given) => string>>;
+
+/** A call as a model can repeat it; arguments that are undefined are left out. */
+export function callText(tool: string, args: Given): string {
+  return `${tool} ${JSON.stringify(args)}`;
+}
+
+function refused(called: string, problems: readonly string[], hint: string): DeaddropError {
+  const shownProblems = problems.slice(0, MAX_PROBLEMS).join("; ");
+  return new DeaddropError("usage", `${called}: ${shownProblems}`, { hint });
+}
+
+function usageOf(called: string, properties: Fields, required: readonly string[]): string {
   const names = Object.keys(properties);
   const optional = names.filter((name) => !required.includes(name));
   const parts = [
     ...(required.length === 0 ? [] : [`needs ${required.join(", ")}`]),
     ...(optional.length === 0 ? [] : [`takes ${optional.join(", ")}`]),
   ];
-  return new DeaddropError("usage", `${called}: ${problems.slice(0, MAX_PROBLEMS).join("; ")}`, {
-    hint: `${called} ${parts.length === 0 ? "takes no arguments" : parts.join(", and ")}`,
-  });
+  return `${called} ${parts.length === 0 ? "takes no arguments" : parts.join(", and ")}`;
 }
 
 /** Also in the spelling of another language: `replyTo`, `reply-to`. */
@@ -101,8 +124,17 @@ function propertyNamed(properties: Fields, key: string): string | undefined {
   const names = Object.keys(properties);
   return (
     [key, snake].find((name) => Object.hasOwn(properties, name)) ??
-    names.find((name) => properties[name]?.aliases?.includes(snake) === true)
+    names.find((name) => properties[name]?.aliases?.includes(snake) === true) ??
+    argumentNamed(snake, names)
   );
+}
+
+/** Lists whose items have no comma: several may come as one text. */
+const LISTED = new Set(["paths", "required", "domains", "ids"]);
+
+function split(value: unknown): unknown {
+  const isOne = typeof value === "string" && !value.trim().startsWith("[");
+  return isOne ? value.split(/,(?![^{]*\})/).map((part) => part.trim()) : value;
 }
 
 function defaultsOf(properties: Fields): Record<string, unknown> {
@@ -134,8 +166,7 @@ function convert(field: Field, value: unknown): unknown {
 function convertText({ enum: values }: Field, value: unknown): string | Expected {
   const text = asText(value);
   if (values === undefined) return text ?? new Expected("text");
-  const wanted = text?.trim().toLowerCase().replaceAll("-", "_");
-  return values.find((each) => each === wanted) ?? new Expected(`one of ${values.join(", ")}`);
+  return valueNamed(text ?? "", values) ?? new Expected(`one of ${values.join(", ")}`);
 }
 
 /** Any JSON value. */
@@ -192,9 +223,8 @@ function parse(text: string): unknown {
   }
 }
 
-function suggestion({ enum: values = [] }: Field, value: unknown): string {
-  const near = typeof value === "string" ? closest(value, values) : undefined;
-  return near === undefined ? "" : `; did you mean ${near}?`;
+function suggestionFor({ enum: values = [] }: Field, value: unknown): string | undefined {
+  return typeof value === "string" ? closest(value, values) : undefined;
 }
 
 function shown(value: unknown): string {

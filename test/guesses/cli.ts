@@ -6,11 +6,7 @@
  * `$message`, `$proposal`, `$request`, `$incident` are ids of what bob has sent; `$claim`, `$asked`,
  * `$own`, `$raised` of what ann has said: a claim, a request, a proposal, an incident.
  */
-export type Guess = readonly [
-  outcome: "works" | "corrected",
-  guess: string,
-  ...means: readonly string[],
-];
+type Guess = readonly [outcome: "works" | "corrected", guess: string, ...means: readonly string[]];
 
 export const GUESSES: Readonly<Record<string, readonly Guess[]>> = {
   "a terse shell user": [

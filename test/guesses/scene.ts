@@ -20,6 +20,7 @@ export interface Scene {
   done(line: string): Promise<Done>;
   /** Ann's agent, whose sends, marks and settings are recorded. */
   readonly client: Client;
+  readonly nowMs: number;
   /** What was recorded since this was asked last. */
   takeActs(): readonly unknown[];
   close(): void;
@@ -85,6 +86,7 @@ export async function makeScene(): Promise<Scene> {
   return {
     ids,
     client,
+    nowMs,
     takeActs,
     async done(line) {
       const [, stdin, typed = line] = /^echo ("[^"]*") \| (.*)$/.exec(line) ?? [];

@@ -30,7 +30,7 @@ test("several messages are sent together, or none", async () => {
 
 test.for([
   [{ subject: "s", prority: "high" }, 'there is no argument "prority"; did you mean priority?'],
-  [{ subject: "s", priority: "urgent" }, "priority must be one of low, medium, high"],
+  [{ subject: "s", priority: "soon" }, "priority must be one of low, medium, high"],
   [{ subject: "s", ackRequired: "perhaps" }, "ack_required must be true or false"],
   [{ subject: "s", body: () => 1 }, "body must be a JSON value"],
   [{ subject: 1n << 70n }, "subject must be text"],

@@ -93,10 +93,25 @@ function addTool(
           const frame = newFrame();
           const { skill } = parts;
           const by = { client, nowMs: parts.nowMs(), cwd: process.cwd(), env: process.env };
-          return tool.run({ ...by, frame, tool: name, skill, signal }, args);
+          try {
+            return await tool.run({ ...by, frame, tool: name, skill, signal }, args);
+          } catch (error) {
+            throw withBetterCall(error, name, args);
+          }
         }, tool.waits?.(args));
       }),
   );
+}
+
+/** The call with the word that was probably meant in the place of one that is unknown. */
+function withBetterCall(error: unknown, tool: string, args: Record<string, unknown>): unknown {
+  if (!(error instanceof DeaddropError) || error.instead === undefined) return error;
+  const { given, meant } = error.instead;
+  const [better] = meant;
+  if (better === undefined) return error;
+  const words = JSON.stringify(args).replaceAll(JSON.stringify(given), JSON.stringify(better));
+  const { code, message, cause } = error;
+  return new DeaddropError(code, message, { hint: `${tool} ${words}`, cause });
 }
 
 /** What clients are shown. The SDK checks nothing: `checkArguments` takes more, and says more. */

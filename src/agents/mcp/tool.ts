@@ -1,3 +1,4 @@
+import type { Elsewhere } from "../../verbs/check.ts";
 import type { Frame } from "../../framing/frame.ts";
 import type { SkillText } from "../skill/skill-text.ts";
 import type { Speaker } from "../../verbs/verb.ts";
@@ -41,7 +42,7 @@ export interface Tool<Args = never> {
   /** The verbs that it says, by their names in the table of verbs. */
   readonly says?: readonly string[];
   /** The call for a value that this tool does not take, by the value. */
-  readonly elsewhere?: Readonly<Record<string, string>>;
+  readonly elsewhere?: Elsewhere;
   /** Whether such a call waits, and so takes no other call's turn. */
   waits?(args: Args): boolean;
   run(call: Call, args: Args): Promise<ToolAnswer>;

@@ -14,6 +14,7 @@ import { shortId } from "../../framing/short-id.ts";
 import { clockTime, when } from "../../framing/when.ts";
 import { safeModeEnd, type Reader } from "../../protocol/escalations/safe-mode-end.ts";
 import { closest } from "../../wire/suggest.ts";
+import { valueNamed } from "../../verbs/other-names.ts";
 import { define } from "../command.ts";
 import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import {
@@ -27,7 +28,6 @@ import {
   waitingText,
 } from "../output/text.ts";
 import { EXIT_WRONG, liveTroubles, troubleLine } from "../live/troubles.ts";
-import { valueNamed } from "../other-names.ts";
 import { emit, factsTable, table, type Cell, type Paint } from "../output/output.ts";
 import { daemonText, wake } from "./identity.ts";
 
@@ -118,7 +118,7 @@ function saidOf(args: {
   readonly lastAction: string | undefined;
 } {
   const [first, rest] = [args.state, args.lastAction];
-  const state = STATES.find((each) => each === valueNamed(first ?? "", STATES));
+  const state = valueNamed(first ?? "", STATES);
   if (state !== undefined) return { state, lastAction: rest };
   const words = [first, rest].filter((each) => each !== undefined).join(" ");
   if (words !== "" && !words.includes(" ")) {

@@ -88,12 +88,12 @@ describe("send", () => {
         'and was "warnin"; did you mean warning?',
     );
     for (const [type, instead] of [
-      ["proposal", "call propose"],
-      ["incident", 'call request with type "incident"'],
-      ["claim", "call claim"],
-      ["accept", "call answer"],
+      ["proposal", 'propose {"decision":"x"}'],
+      ["incident", 'request {"type":"incident","body":"x"}'],
+      ["claim", 'claim {"paths":["x"]}'],
+      ["accept", 'answer {"id":"…","answer":"accept","reason":"x"}'],
     ]) {
-      expect(await call("ann", "send", { body: "x", type })).toContain(`for that, ${instead}`);
+      expect(await call("ann", "send", { body: "x", type })).toContain(`what to do: ${instead}`);
     }
   });
 });
@@ -155,10 +155,10 @@ describe("answer", () => {
   it("names the call for an ack and for a counter-proposal", async () => {
     const id = await said("ann", "send", { body: "hello", to: ["bob"] });
     expect(await call("bob", "answer", { id, answer: "ack" })).toContain(
-      'answer must be one of accept, reject, withdraw, approve_shutdown, and was "ack"; for that, call send',
+      'answer must be one of accept, reject, withdraw, approve_shutdown, and was "ack"',
     );
     expect(await call("bob", "answer", { id, answer: "counter" })).toContain(
-      "call propose with counters",
+      `propose {"counters":"${id}","decision":"…"}`,
     );
   });
 });
@@ -188,7 +188,10 @@ describe("what clients really send", () => {
     [
       ...["a name that there is not", "send"],
       { ...SENT, refz: "x" },
-      ['there is no argument "refz"; did you mean refs?', "send takes subject, body, to, type"],
+      [
+        'there is no argument "refz"; did you mean refs?',
+        'send {"body":"hello","to":["bob"],"refs":"x"}',
+      ],
     ],
     [
       "a value of another type",

@@ -1,10 +1,10 @@
-import { DeaddropError } from "../../../api/errors.ts";
 import { accept, reject } from "../../../verbs/answer.ts";
 import { raiseIncident } from "../../../verbs/incident.ts";
 import type { Prepared } from "../../../verbs/prepared.ts";
 import { request, respond } from "../../../verbs/request.ts";
 import { withdraw } from "../../../verbs/withdraw.ts";
 import { PLAN_APPROVAL } from "../../../protocol/asks/requests.ts";
+import { callText } from "../../../verbs/check.ts";
 import { choice, object, pick, text, type Args } from "../schema.ts";
 import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
@@ -16,15 +16,12 @@ const ANSWER = object(
   "id",
   "answer",
 );
-const REQUEST = object(
-  {
-    ...pick(request.fields, "type", "to", "subject", "body"),
-    ...pick(raiseIncident.fields, "severity"),
-    ...pick(request.fields, "due"),
-    ...REQUEST_KEY,
-  },
-  "type",
-);
+const REQUEST = object({
+  ...pick(request.fields, "type", "to", "subject", "body"),
+  severity: raiseIncident.fields.severity,
+  ...pick(request.fields, "due"),
+  ...REQUEST_KEY,
+});
 
 /** What settles a message: an answer to a peer's, or the end of our own. Spec 8.1, 3.4, 3.8. */
 export const ANSWER_TOOL = tool({
@@ -34,9 +31,10 @@ export const ANSWER_TOOL = tool({
   input: ANSWER,
   effect: "binds",
   elsewhere: {
-    ...{ ack: 'call send with type "ack" and reply_to', acknowledge: 'call send with type "ack"' },
-    ...{ counter: "call propose with counters", reply: "call send with reply_to" },
-    ...{ approve: "accept", yes: "accept", no: "reject", resolve: "withdraw" },
+    ack: (type, { id, reason: body }) => callText("send", { type, reply_to: id, body }),
+    reply: (_, { id, reason: body = "…" }) => callText("send", { reply_to: id, body }),
+    counter: (_, { id, reason: reasons }) =>
+      callText("propose", { counters: id, decision: "…", reasons }),
   },
   says: [
     ...["accept", "reject", "respond", "withdraw"],
@@ -67,16 +65,11 @@ async function prepareVerdict(call: Call, args: Args<typeof ANSWER>): Promise<Pr
 
 async function prepareAsking(call: Call, args: Args<typeof REQUEST>): Promise<Prepared> {
   const { severity, ...about } = args;
-  const type = args.type.trim().toLowerCase();
+  const type = args.type?.trim().toLowerCase();
   if (type !== "incident") {
     const isPlan = type === PLAN_APPROVAL;
     const words = isPlan ? { plan: args.body, body: undefined } : {};
     return request.prepare(call, { ...about, type, ...words });
-  }
-  if (severity === undefined) {
-    throw new DeaddropError("usage", "request: an incident needs severity and subject", {
-      hint: "severity is one of low, medium, high, critical",
-    });
   }
   return raiseIncident.prepare(call, { ...about, severity });
 }

@@ -49,6 +49,8 @@ const READ = object({
   cursor: text(),
 });
 
+const inboxCall = (): string => "inbox {}";
+
 /** Everything that can be read besides the inbox. Spec 8.1. */
 export const READ_TOOL = tool({
   name: "read",
@@ -56,7 +58,7 @@ export const READ_TOOL = tool({
     "thread (id), search (text), check (paths: may you edit, what was decided), decisions in force, claims, pending (answers owed), notices of your daemon, plan steps for you, peers, help (text: a topic).",
   input: READ,
   effect: "reads",
-  elsewhere: { inbox: "call inbox", messages: "call inbox", mail: "call inbox" },
+  elsewhere: { inbox: inboxCall, messages: inboxCall, mail: inboxCall },
   async run(call, args): Promise<ToolAnswer> {
     const answer = await VIEWS[whatOf(args)]?.(call, args);
     if (answer === undefined) throw new Error(`there is no view ${args.what ?? ""}`);

@@ -8,6 +8,7 @@ import type { Prepared } from "../../../verbs/prepared.ts";
 import { reply } from "../../../verbs/reply.ts";
 import { send } from "../../../verbs/send.ts";
 import { ship } from "../../../verbs/ship.ts";
+import { callText } from "../../../verbs/check.ts";
 import { choice, object, pick, text, texts, type Args } from "../schema.ts";
 import { REQUEST_KEY, saying } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
@@ -31,6 +32,23 @@ const SEND = object({
   ...REQUEST_KEY,
 });
 type SendArgs = Args<typeof SEND>;
+type Given = Readonly<Record<string, unknown>>;
+
+/** What other tools say, with the arguments that this one was given. */
+const proposing = (type: string, { to, subject, body, reply_to: id }: Given): string =>
+  callText("propose", {
+    ...(type === "counter" || id !== undefined ? { counters: id ?? "…" } : {}),
+    ...{ decision: subject ?? body ?? "…", reasons: subject && body, to },
+  });
+const asking = (type: string, { to, subject, body }: Given): string =>
+  callText("request", { type: type === "request" ? undefined : type, to, subject, body });
+const claiming = (type: string, { body }: Given): string =>
+  callText("claim", {
+    release: type === "release" ? true : undefined,
+    paths: typeof body === "string" && /^\S+$/.test(body) ? [body] : ["…"],
+  });
+const answering = (answer: string, { reply_to: id = "…", body: reason }: Given): string =>
+  callText("answer", { id, answer, reason });
 
 /** Saying something that binds nobody. Spec 8.1. */
 export const SEND_TOOL = tool({
@@ -40,12 +58,10 @@ export const SEND_TOOL = tool({
   input: SEND,
   effect: "sends",
   elsewhere: {
-    ...{ message: "leave type out", reply: "leave type out", question: "leave type out" },
-    ...{ proposal: "call propose", propose: "call propose", counter: "call propose with counters" },
-    ...{ request: "call request", incident: 'call request with type "incident"' },
-    ...{ shutdown: 'call request with type "shutdown"', plan_approval: "call request" },
-    ...{ claim: "call claim", release: "call claim with release" },
-    ...{ accept: "call answer", reject: "call answer", withdraw: "call answer" },
+    ...{ proposal: proposing, propose: proposing, counter: proposing },
+    ...{ request: asking, incident: asking, shutdown: asking, plan_approval: asking },
+    ...{ claim: claiming, release: claiming },
+    ...{ accept: answering, reject: answering, withdraw: answering },
   },
   says: ["send", "reply", "ack", "correct", "ship"],
   run: (call, args) => saying(call, args, () => prepare(call, args)),
