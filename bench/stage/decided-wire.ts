@@ -1,6 +1,5 @@
 import {
   appendFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -15,6 +14,7 @@ import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { formatMicros } from "../../src/wire/timestamp.ts";
 import { fastSigner, openLogAuthor, type LogAuthor, type SignedLine } from "./log-author.ts";
 import { keptFolder, openWireIn, PEER, peerNames, READER, type Wire } from "./wire.ts";
+import { copyFolder } from "./copy-folder.ts";
 
 /** So many are proposed, acked, closed and recorded together: fewer than an agent holds open. */
 const PER_STEP = 500;
@@ -47,7 +47,7 @@ export function keepDecidedWire(decisions: number): DecidedWire {
       const count = Math.min(PER_STEP, decisions - step * PER_STEP);
       writeStep(wire, peers as [LogAuthor, LogAuthor], step, count);
     }
-    cpSync(wire.home, fresh, { recursive: true });
+    copyFolder(wire.home, fresh);
   }
   return kept;
 }
@@ -60,7 +60,7 @@ function decidedWire(wire: Wire, decisions: number, steps: number): DecidedWire 
     steps,
     reset() {
       rmSync(wire.home, { recursive: true, force: true });
-      cpSync(join(wire.folder, "fresh"), wire.home, { recursive: true });
+      copyFolder(join(wire.folder, "fresh"), wire.home);
       for (const path of [...files, wire.carrierOf(READER)]) {
         writeFileSync(path, "", { flag: "a" });
         truncateSync(path, 0);

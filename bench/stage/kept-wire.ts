@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +15,7 @@ import { sum } from "../row.ts";
 import { openLogAuthor, type SignedLine } from "./log-author.ts";
 import { checkout, pause, type Running } from "./processes.ts";
 import { openWireIn, peerNames, READER, keptFolder, type Wire } from "./wire.ts";
+import { copyFolder } from "./copy-folder.ts";
 
 /** How many bytes a line has, in every row. */
 export const LINE_BYTES = 600;
@@ -51,7 +51,7 @@ export async function keepWire(lines: number, how: "followed" | "history"): Prom
   const wire = openWireIn(folder, peerNames(PEERS));
   if (!existsSync(complete)) {
     if (how === "followed") await follow(wire);
-    cpSync(wire.home, join(folder, "fresh"), { recursive: true });
+    copyFolder(wire.home, join(folder, "fresh"));
     writeLines(wire, lines);
     writeFileSync(complete, String(statSync(wire.carrierOf(READER)).size));
   }
@@ -93,7 +93,7 @@ function keptWire(wire: Wire, lines: number): KeptWire {
   function reset(): void {
     rmSync(takenBy, { force: true });
     rmSync(wire.home, { recursive: true, force: true });
-    cpSync(join(folder, "fresh"), wire.home, { recursive: true });
+    copyFolder(join(folder, "fresh"), wire.home);
     truncateSync(own, ownBytes);
   }
 
