@@ -17,6 +17,7 @@ export interface Unanswered {
 export const READING: ReadonlySet<string> = new Set([
   "answered",
   "await_wake",
+  "changed",
   "rounds",
   "sessions",
   "tick",

@@ -217,6 +217,8 @@ describe("torn ends", () => {
     await wire.json("scribe", "send", "three");
     await until("the next one is there", () => inboxSubjects(wire, "forge").length === 3);
     expect(inboxSubjects(wire, "forge")).toEqual(["one", "two", "three"]);
-    expect(wire.privateLines("forge", "quarantine")).toMatchObject([{ reason: "malformed" }]);
+    const quarantine = () => wire.privateLines("forge", "quarantine");
+    await until("the half line is in quarantine", () => quarantine().length > 0);
+    expect(quarantine()).toMatchObject([{ reason: "malformed" }]);
   });
 });
