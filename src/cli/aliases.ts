@@ -125,6 +125,11 @@ const targets = new Map(
   Object.entries(ALIASES).flatMap(([line, names]) => names.split(" ").map((name) => [name, line])),
 );
 
+/** Words for commands that are one word themselves, with the line of each. */
+export function oneWordAliases(): readonly (readonly [name: string, line: string])[] {
+  return [...targets].filter(([name]) => !name.includes("_"));
+}
+
 function has(names: string, name: string): boolean {
   return names.split(" ").includes(name);
 }
@@ -155,7 +160,9 @@ export function meaningOf(
   exists: (path: string) => boolean,
 ): Meaning | undefined {
   const [first = "", second, third] = words.map(normalised);
-  const isPath = has("claim check lock reserve release", first) && exists(words[1] ?? "");
+  // A path need not exist to be checked, and the answer may be no.
+  const isPath =
+    words[0] === "check" || (has("claim lock reserve release", first) && exists(words[1] ?? ""));
   if (second !== undefined && !isPath && !has(GROUPS, first)) {
     const lines = phrase(first, second, third?.startsWith("-") === false);
     if (lines !== undefined) return { length: 2, lines };

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Argument, Command, InvalidArgumentError, Option, type CommanderError } from "commander";
 import type { Cli, GlobalFlags } from "./context.ts";
 
@@ -147,13 +149,15 @@ function commandOf(
     command.addArgument(choices === undefined ? argument : argument.choices(choices));
   }
   for (const [spelling, value] of Object.entries(options)) {
-    command.addOption(optionOf(spelling, asValue(value)));
+    command.addOption(optionOf(spelling, asValue(value), cli));
   }
   if (definition.passThrough === true) command.passThroughOptions();
   if (examples.length > 0) command.addHelpText("after", examplesText(examples));
   if (run !== undefined) {
     command.action(() =>
-      only === "parses" ? undefined : run(cli, command.optsWithGlobals(), argumentsOf(command)),
+      only === "parses"
+        ? undefined
+        : run(cli, command.optsWithGlobals(), argumentsOf(command, cli)),
     );
   }
   for (const [sub, each] of Object.entries(commands)) {
@@ -162,18 +166,20 @@ function commandOf(
   return command;
 }
 
-function asValue(value: string | Value): Value {
+export function asValue(value: string | Value): Value {
   return typeof value === "string" ? { about: value } : value;
 }
 
-function optionOf(spelling: string, value: Value): Option {
+function optionOf(spelling: string, value: Value, cli: Cli): Option {
   const { parse, choices, repeatable, conflicts } = value;
   const option = new Option(spelling, value.about).default(value.default);
   if (choices !== undefined) option.choices(choices);
   if (parse !== undefined) option.argParser(parse);
   if (repeatable === true) {
     option.argParser((text, before: readonly string[] | undefined) => {
-      if (choices?.includes(text) !== false) return [...(before ?? []), ...listed(spelling, text)];
+      if (choices?.includes(text) !== false) {
+        return [...(before ?? []), ...listed(spelling, text, cli)];
+      }
       throw new InvalidArgumentError(`Choose one of ${choices.join(", ")}.`);
     });
   }
@@ -181,9 +187,10 @@ function optionOf(spelling: string, value: Value): Option {
   return option.makeOptionMandatory(value.isRequired === true).hideHelp(value.isHidden === true);
 }
 
-/** Of agents and paths several may be given in one word, with commas between them. */
-function listed(spelling: string, text: string): string[] {
-  if (!text.includes(",") || !/[<[](?:handle|peer|path|pattern)/.test(spelling)) return [text];
+/** Of agents and paths several may be given in one word, with commas between them, unless a file is so named. */
+function listed(spelling: string, text: string, cli: Cli): string[] {
+  const isList = text.includes(",") && /[<[](?:handle|peer|path|pattern)/.test(spelling);
+  if (!isList || existsSync(resolve(cli.cwd, text))) return [text];
   return text.split(/,(?![^{]*\})/).flatMap((each) => (each.trim() === "" ? [] : [each.trim()]));
 }
 
@@ -192,14 +199,14 @@ function examplesText(examples: readonly string[]): string {
   return `\n${examples.length === 1 ? "Example" : "Examples"}:\n${lines}`;
 }
 
-function argumentsOf({ registeredArguments: all, processedArgs }: Command) {
+function argumentsOf({ registeredArguments: all, processedArgs }: Command, cli: Cli) {
   return Object.fromEntries(
     all.map((argument, index) => {
       const value = processedArgs[index] as unknown;
       const isList = argument.variadic && Array.isArray(value);
       const texts = isList ? (value as string[]) : [];
       const spelling = `<${argument.name()}>`;
-      const list = texts.flatMap((text) => listed(spelling, text));
+      const list = texts.flatMap((text) => listed(spelling, text, cli));
       return [camelCase(argument.name()), isList ? list : value];
     }),
   );

@@ -126,6 +126,12 @@ async function correctedUsage(error: CommanderError, typed: Typed, cli: Cli): Pr
   const { words, isOneOf = false } = await candidatesFor(error.code, message, typed, cli);
   const valid = words.filter((each) => parses({ ...typed, words: each }, cli));
   const lines = isOneOf ? valid : valid.slice(0, 1);
+  const { examples: [example] = [] } = readLine(typed.definition, typed.words).definition;
+  if (lines.length === 0 && error.code === "commander.missingArgument" && example !== undefined) {
+    return new DeaddropError("usage", message, {
+      hint: hintOf(`${more}; for example:`, [example]),
+    });
+  }
   return corrected(
     message,
     more,
@@ -209,7 +215,9 @@ function withoutOption(
   const known = new Map(spellings.map((spelling) => [longName(spelling), spelling]));
   const others = optionNames().filter((each) => optionNamed(each, known, leaf.args) !== undefined);
   const names = [...known.keys(), ...others];
-  const better = closest(option, names);
+  const [bare, ...bareNames] = [option, ...names].map((name) => name.replace(/^-+/, ""));
+  const near = closest(bare ?? "", bareNames);
+  const better = near === undefined ? undefined : names[bareNames.indexOf(near)];
   const head = words.slice(0, at);
   const tail = words.slice(at + 1);
   const value = words[at]?.slice(option.length) ?? "";
@@ -220,13 +228,23 @@ function withoutOption(
 }
 
 /** Words that belong together as one; or the same words for another command of that kind. */
-function inFewerWords({ path, options, operands }: Line, whole: CommandDefinition) {
+function inFewerWords({ definition, path, options, operands }: Line, whole: CommandDefinition) {
   const joined = [1, 2].map((kept) => [
     ...[...path, ...options, ...operands.slice(0, kept)],
     operands.slice(kept).join(" "),
   ]);
+  // A command without arguments loses nothing when the words go; a number is most likely how many.
+  const [number] = operands.filter((word) => /^\d+$/.test(word));
+  const counting = ["--limit", "--timeout"].map((name) => [
+    ...path,
+    ...options,
+    name,
+    number ?? "",
+  ]);
+  const isPlain = Object.keys(definition.args ?? {}).length === 0;
+  const without = isPlain ? [...(number === undefined ? [] : counting), [...path, ...options]] : [];
   const siblings = Object.keys(path.length === 1 ? (whole.commands ?? {}) : {});
-  return [...joined, ...siblings.map((name) => [name, ...options, ...operands])];
+  return [...joined, ...siblings.map((name) => [name, ...options, ...operands]), ...without];
 }
 
 /** An id that was given as something else; else those that wait for an answer, or the newest message. */
@@ -237,6 +255,7 @@ async function withId({ name, definition, words }: Typed, cli: Cli): Promise<Can
     const others = [...options.slice(0, at - 1), ...options.slice(at + 1)];
     return { words: [[...path, ...others, options[at] ?? "", ...operands]] };
   }
+  if (name === "withdraw") return { words: [] };
   const ids = BINDING.has(name) ? await idsWaiting(options, cli) : ["last"];
   return { words: ids.map((id) => [...path, ...options, id, ...operands]), isOneOf: true };
 }

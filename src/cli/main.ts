@@ -13,7 +13,9 @@ import { checkLine, readLine, wordsOf } from "./read-line.ts";
 const RESERVED = new Set(["help", "version", "--help", "-h", "--version", "-V", "-v"]);
 
 /** Flags that come before the command and take a value; `--json` takes none. */
-const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
+const LEADING_WITH_VALUE = new Set([
+  ...["--wire", "-w", "--as", "--peer", "-o", "--output", "--format"],
+]);
 
 /** Runs one command line (without node and script) and returns its exit code. Spec 4.2. */
 export async function main(args: readonly string[], at: Cli = processCli()): Promise<number> {

@@ -24,6 +24,7 @@ const OPTION_NAMES: Readonly<Record<string, readonly string[]>> = {
   "--all": ["--to all"],
   "--as-read": ["--mark-read"],
   "--because": ["--reason", "--body"],
+  "--broadcast": ["--to all"],
   "--by": ["--due"],
   "--content": ["--body", "--reason"],
   "--count": ["--limit", "--lines"],
@@ -35,6 +36,7 @@ const OPTION_NAMES: Readonly<Record<string, readonly string[]>> = {
   "--file": ["--body-file"],
   "--high": ["--severity high", "--priority high"],
   "--id": ["<id>", "<request>", "[claim]"],
+  "--last": ["--limit"],
   "--level": ["--severity", "--priority"],
   "--mark-as-read": ["--mark-read"],
   "--max": ["--limit"],
@@ -49,6 +51,7 @@ const OPTION_NAMES: Readonly<Record<string, readonly string[]>> = {
   "--paths": ["--path", "<pattern...>", "<path...>"],
   "--peer": ["--to", "[peer...]"],
   "--priority": ["--severity"],
+  "--query": ["<text>"],
   "--reason": ["--body"],
   "--recipient": ["--to", "[peer...]"],
   "--recipients": ["--to", "[peer...]"],
@@ -65,6 +68,7 @@ const OPTION_NAMES: Readonly<Record<string, readonly string[]>> = {
   "--until": ["--due", "--for"],
   "--urgent": ["--priority high", "--severity high"],
   "--watch": ["--follow"],
+  "--with": ["--to"],
   "--yes": ["--approve"],
 };
 

@@ -1,5 +1,5 @@
 import { DeaddropError } from "../api/errors.ts";
-import { GLOBAL_OPTIONS, type CommandDefinition, type Value } from "./command.ts";
+import { asValue, GLOBAL_OPTIONS, type CommandDefinition, type Value } from "./command.ts";
 import { closest } from "../wire/suggest.ts";
 import { valueNamed } from "../verbs/other-names.ts";
 import { optionNamed } from "./other-names.ts";
@@ -79,6 +79,15 @@ export function readLine(whole: CommandDefinition, words: readonly string[]): Li
     const isArgument = name !== undefined && !name.startsWith("-");
     const takesValue = isArgument || (name !== undefined && known.takesValue(name));
     const value = implied ?? inline ?? (takesValue ? rest[++at] : undefined);
+    if (takesValue && value === undefined)
+      throw new Misread(`${word} needs a value`, undefined, []);
+    if (name !== undefined && !takesValue && implied === undefined && inline !== undefined) {
+      // A switch as some write it: `--unread=true`.
+      const says = valueNamed(inline, ["true", "false"]);
+      if (says === undefined) throw new Misread(`${name} takes no value`, undefined, []);
+      if (says === "true") options.push(name);
+      continue;
+    }
     if (isArgument) {
       named.set(name, [...(named.get(name) ?? []), ...(value === undefined ? [] : [value])]);
     } else {
@@ -266,6 +275,15 @@ export function checkLine({ definition, path, options, operands }: Line): void {
       throw new Misread(`the id comes first`, undefined, [
         line([operands[found] ?? "", ...others]),
       ]);
+    }
+    const [, next = ""] = spellings;
+    const { choices = [] } = asValue(definition.args?.[next] ?? "");
+    if (operands.length === 1 && valueNamed(id, choices) !== undefined) {
+      throw new Misread(
+        `${id} to what? the id is missing`,
+        "deaddrop pending lists what waits",
+        [],
+      );
     }
     if (/\s/.test(id)) {
       const hint = "an id is what `deaddrop inbox` shows, or last: the newest message";

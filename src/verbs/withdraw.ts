@@ -17,7 +17,7 @@ export const withdraw = verb({
   binds: true,
   examples: ['deaddrop withdraw 4f2a91 "we found a better way"'],
   async prepare(by, { id: name, reason }) {
-    const { type, from, event_id: id } = await messageNamed(by.client, name);
+    const { type, from, event_id: id } = await messageNamed(by.client, name, "ours");
     if (from !== by.client.handle) {
       throw new DeaddropError("refused", `not sent: that ${type} is ${from}'s, not yours`, {
         hint: `deaddrop reject ${name} refuses it`,

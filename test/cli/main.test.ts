@@ -116,7 +116,7 @@ describe("the command line", () => {
     expect(new Tiktoken(o200k).encode(stdout).length).toBeLessThanOrEqual(700);
     for (const shell of ["bash", "zsh", "fish"]) {
       const script = (await run(["completion", shell])).stdout;
-      for (const name of COMMANDS.keys()) expect(script).toContain(name);
+      for (const name of [...COMMANDS.keys(), "msg", "lock"]) expect(script).toContain(name);
     }
   });
 

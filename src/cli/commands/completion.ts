@@ -1,3 +1,4 @@
+import { oneWordAliases } from "../aliases.ts";
 import { COMMANDS } from "../command-table.ts";
 import { define } from "../command.ts";
 import { writeExact } from "../output/output.ts";
@@ -44,10 +45,13 @@ ${described((name, summary) => `complete -c deaddrop -n __fish_use_subcommand -f
 };
 
 function names(): string {
-  return [...COMMANDS.keys()].join(" ");
+  return [...COMMANDS.keys(), ...oneWordAliases().map(([name]) => name)].join(" ");
 }
 
 function described(line: (name: string, summary: string) => string): string {
   const quoted = (text: string) => text.replaceAll("'", "'\\''");
-  return [...COMMANDS.values()].map(({ name, summary }) => line(name, quoted(summary))).join("\n");
+  const aliases = oneWordAliases().map(([name, meant]) => ({ name, summary: `is ${meant}` }));
+  return [...COMMANDS.values(), ...aliases]
+    .map(({ name, summary }) => line(name, quoted(summary)))
+    .join("\n");
 }

@@ -82,7 +82,8 @@ export const inbox = define({
   options: INBOX_OPTIONS,
   examples: ["deaddrop inbox --unread --mark-read", 'tail -F "$(deaddrop inbox --path)"'],
   async run(cli, given, { which }) {
-    const { id, ...flags } = chosenBy(which, given);
+    const { id, ...flags } =
+      which === undefined ? { ...given, id: undefined } : chosenBy(which, given);
     if (flags.brief === true && flags.json !== true) {
       throw new DeaddropError("usage", "--brief leaves out fields of JSON", {
         hint: "add --json; text never shows what only machines verify",
@@ -153,9 +154,11 @@ export const wait = define({
 
 type Query = ViewArgs["inbox"];
 
-/** What the word behind the command stands for: an option, or the message that it names. */
-function chosenBy(which: string | undefined, flags: Flags): Flags & { readonly id?: string } {
-  if (which === undefined || which === "all" || which === "list") return flags;
+type Chosen = Flags & { readonly id?: string | undefined };
+
+/** What a word behind the command stands for: an option, or the message that it names. */
+function chosenBy(which: string, flags: Chosen): Chosen {
+  if (which === "all" || which === "list") return flags;
   if (which === "unread" || which === "new") return { ...flags, unread: true };
   if (/^[1-9]\d{0,4}$/.test(which)) return { ...flags, limit: Number(which) };
   return isLikeAnId(which) ? { ...flags, id: which } : { ...flags, from: which };

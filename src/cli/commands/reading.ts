@@ -7,6 +7,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
+import { isNewest, parentOf } from "../../verbs/naming/parent.ts";
 import { count, define } from "../command.ts";
 import { withClient, type Cli } from "../context.ts";
 import {
@@ -97,8 +98,11 @@ export const thread = define({
   },
   examples: ["deaddrop thread 4f2a91"],
   async run(cli, flags, { id }) {
-    const asked = flags.event === true ? ({ id, by: "event_id" } as const) : { id };
-    const threads = await withClient(cli, flags, (client) => client.view("thread", asked));
+    const threads = await withClient(cli, flags, async (client) => {
+      const named = isNewest(id) ? (await parentOf(client, id)).event_id : id;
+      const byEvent = flags.event === true ? ({ by: "event_id" } as const) : {};
+      return client.view("thread", { id: named, ...byEvent });
+    });
     if (threads.length === 0) {
       throw new DeaddropError("unknown_id", `no thread or message "${id}"`, {
         hint: "`deaddrop inbox` and `deaddrop sent` show the ids; 6 characters of one are enough",

@@ -35,7 +35,7 @@ export async function parentOf(client: Client, name: string, of?: "ours"): Promi
 }
 
 /** Whether a name stands for the newest message: of those that have come, or of `ours`. */
-function isNewest(name: string): boolean {
+export function isNewest(name: string): boolean {
   return name === "last" || name === "latest";
 }
 

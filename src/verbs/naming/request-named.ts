@@ -42,9 +42,9 @@ export async function requestNamed(client: Client, name: string): Promise<readon
 }
 
 /** A message by its event id, a request also by its request id. Throws DeaddropError `unknown_id`. */
-export async function messageNamed(client: Client, id: string): Promise<Parent> {
+export async function messageNamed(client: Client, id: string, of?: "ours"): Promise<Parent> {
   try {
-    return await parentOf(client, id);
+    return await parentOf(client, id, of);
   } catch (error) {
     if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
     const [found] = await requestNamed(client, id).catch(() => []);
