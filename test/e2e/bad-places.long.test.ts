@@ -185,7 +185,9 @@ it("a parent symlink: no log is read or begun through it, it is told; put back, 
   daemon.child.kill("SIGUSR1");
   await until("it goes on", () => inboxSubjects(wire, "forge").length === 3);
   expect(inboxSubjects(wire, "forge")).toEqual(["before", "through the link", "after"]);
-  expect(wire.privateLines("forge", "quarantine")).toMatchObject([{ reason: "malformed" }]);
+  const quarantine = () => wire.privateLines("forge", "quarantine");
+  await until("the line is in quarantine", () => quarantine().length > 0);
+  expect(quarantine()).toMatchObject([{ reason: "malformed" }]);
 });
 
 describe("torn ends", () => {
