@@ -91,6 +91,7 @@ describe("send", () => {
 
   it.each([
     [["scrib", "hello", "Hi"], '"scrib" is not on this wire', "did you mean scribe?"],
+    [["scrib", "hello"], '"scrib" is not on this wire', "did you mean scribe?"],
     [["forge", "hello"], '"forge" is you', "the others are scribe, mason"],
     [["scribe"], "no subject", 'deaddrop … "subject" "body"'],
     [["a", "b", "c", "--to", "mason"], "the recipient is given twice", "give it once"],

@@ -1,7 +1,8 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { isRecipient } from "../../verbs/naming/recipients.ts";
+import { isRecipient, peersOf, recipients } from "../../verbs/naming/recipients.ts";
 import type { AnyVerb, Field } from "../../verbs/verb.ts";
+import { closest } from "../../wire/suggest.ts";
 import { camelCase, repeatable, type CommandDefinition, type Value } from "../command.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { Misordered } from "../read-line.ts";
@@ -120,17 +121,18 @@ async function inOrder(
   if (last?.word?.endsWith("...>") === true) return { [last.key]: words };
   const open = spelled.filter(({ key }) => !(key in given));
   const [word, ...rest] = words;
-  const isTo =
-    open[0]?.key === "to" &&
-    word !== undefined &&
-    (words.length === spelled.length || (await isRecipient(client, word)));
-  if (open[0]?.key === "to" && word !== undefined && !(await isRecipient(client, word))) {
-    await refuseOrder(client, words);
+  const isNamed = word !== undefined && (await isRecipient(client, word));
+  const isFirst = open[0]?.key === "to" && word !== undefined;
+  const isTo = isFirst && (isNamed || words.length === spelled.length);
+  if (isFirst && !isNamed) await refuseOrder(client, words);
+  if (isFirst && !isTo && rest.length > 0 && closest(word, await peersOf(client)) !== undefined) {
+    // Nearly a handle, and the text behind it: it is no subject. This says which one is meant.
+    await recipients(client, [word]);
   }
-  const texts = isTo ? rest : words;
-  if ("to" in given && word !== undefined && rest.length > 0 && (await isRecipient(client, word))) {
+  if ("to" in given && isNamed && rest.length > 0) {
     throw givenTwice("to", "an argument and as --to");
   }
+  const texts = isTo ? rest : words;
   const fields = open.filter(({ key }) => key !== "to");
   if (texts.length > fields.length) {
     const twice = spelled.find(({ key }) => key in given)?.key ?? "";

@@ -48,7 +48,9 @@ async function newestId(client: Client, of: "ours" | undefined): Promise<string>
   const { messages } = await client.view("inbox", { newest: true, limit: 1 });
   const [newest] = messages;
   if (newest !== undefined) return newest._meta.id;
-  throw new DeaddropError("unknown_id", "no message has come yet");
+  throw new DeaddropError("unknown_id", "no message has been received yet", {
+    hint: "last is the newest message in the inbox; `deaddrop sent` lists what you sent",
+  });
 }
 
 /**
@@ -58,7 +60,7 @@ async function newestId(client: Client, of: "ours" | undefined): Promise<string>
 export async function refuseNewest(client: Client, name: string): Promise<void> {
   if (!isNewest(name)) return;
   const meant = await idsToAnswer(client);
-  throw new DeaddropError("usage", `${name}: an answer that binds names what it answers`, {
+  throw new DeaddropError("usage", `an answer that binds takes an id, not "${name}"`, {
     hint: meant.length === 0 ? "nothing waits for your answer" : "read it first: deaddrop pending",
     instead: { given: name, meant },
   });
